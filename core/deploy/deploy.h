@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/deploy/release.h"
+#include "core/preflight/check.h"
+
+namespace slipway {
+
+struct PlannedFile {
+    enum class Action { link, send, same } action = Action::send; ///< link = hard link from the live release
+    std::string path;
+    std::uint64_t bytes = 0;
+    std::string why; ///< "new", "content differs", "same as in vector_add-1a2b…"
+};
+
+/// What a deploy will do: a value that can be shown, tested and explained before anything is sent.
+struct DeployPlan {
+    Package package;
+    std::string dest;
+    std::string release; ///< id
+    std::string previous; ///< id of the live release; empty = first deploy
+    std::vector<PlannedFile> files;
+    std::uint64_t bytesToSend = 0;
+    std::vector<std::string> toPrune;
+    bool alreadyLive = false;
+    bool resumes = false; ///< a partial of the same release is on the board
+};
+[[nodiscard]] Result<DeployPlan> planDeploy(Session &session, const Package &package, const std::string &dest, Progress &progress);
+
+struct DeployOptions {
+    std::string dest;              ///< empty = the package's
+    std::vector<std::string> allow; ///< checks that may fail ("Deploy anyway"), logged on the board
+    std::chrono::seconds confirm{0}; ///< > 0: the board goes back by itself unless the health command answers within this time
+    ProbePrograms probes;
+    std::string by;                ///< user@host for the log
+};
+
+/// What a deploy did.
+struct DeployOutcome {
+    Release release;
+    bool changed = true; ///< false = it was live already
+    std::string healthOutput;
+    std::vector<LoadResult> loads;
+    std::uint64_t bytesSent = 0;
+};
+
+/// Ships a package: lock, link, send, verify, rename, load, switch, health, keep or go back, prune. An interrupted deploy
+/// leaves the previous release live, always.
+[[nodiscard]] Result<DeployOutcome> deploy(Session &session, const DeployPlan &plan, const DeployOptions &options, Progress &progress);
+
+/// Runs the live release's program with its conf/env, streaming what it prints; returns its exit code.
+struct RunRequest {
+    std::string dest;
+    std::vector<std::string> arguments; ///< added to the run command
+};
+[[nodiscard]] Result<int> runRelease(Session &session, const RunRequest &request, const LineSink &output, const LineSink &errors, Progress &progress);
+/// Lines of DEST/.slipway/run.log, the last `count`.
+[[nodiscard]] Result<std::string> releaseLogs(Session &session, const std::string &dest, int count, Progress &progress);
+/// Ends what `runRelease` started there; true if something ran.
+[[nodiscard]] Result<bool> stopRelease(Session &session, const std::string &dest, Progress &progress);
+
+} // namespace slipway

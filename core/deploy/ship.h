@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/deploy/deploy.h"
+#include "core/workspace/workspace.h"
+
+namespace slipway {
+
+/// Everything `ship` needs, gathered before it begins.
+struct ShipRequest {
+    Project project;
+    Device device;
+    Target target;
+    Catalog catalog;
+    Workspace workspace;
+    KernelTools tools;
+    std::optional<PtxVersion> ptx;
+    std::vector<std::string> allow;
+    bool force = false;
+    std::string by;
+};
+
+struct ShipOutcome {
+    BoardFacts facts;
+    Package package;
+    Verdict verdict;
+    DeployOutcome deployed;
+};
+
+/// build + aot + package + preflight + deploy + health: one page of named steps, each skipped when nothing changed, saying why.
+/// A verdict of `fail` gives an error of kind `stopped`, with the verdict kept in `verdict`.
+[[nodiscard]] Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::optional<Verdict> &verdict, Progress &progress);
+
+} // namespace slipway
