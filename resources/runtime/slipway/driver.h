@@ -20,11 +20,15 @@ class Error : public std::runtime_error {
 public:
     enum class Kind { noDriver, noDevice, noImage, driver };
 
-    Error(Kind kind, const std::string &text) : std::runtime_error(text), kind(kind) {}
+    Error(Kind kind, const std::string &text)
+        : std::runtime_error(text)
+        , kind(kind) {}
     Error(const std::string &text, int code, std::string name, std::string log)
-        : std::runtime_error(text), kind(Kind::driver), code(code), name(std::move(name)), log(std::move(log))
-    {
-    }
+        : std::runtime_error(text)
+        , kind(Kind::driver)
+        , code(code)
+        , name(std::move(name))
+        , log(std::move(log)) {}
 
     Kind kind;
     int code = 0;     ///< CUresult, 0 unless the driver refused something
@@ -37,8 +41,7 @@ using DevicePointer = unsigned long long; ///< CUdeviceptr
 namespace detail {
 
 /// Where boards keep libcuda.so.1 when the loader's own search does not know it.
-inline std::vector<std::string> driverFolders()
-{
+inline std::vector<std::string> driverFolders() {
     std::vector<std::string> folders = {"/usr/lib/aarch64-linux-gnu/tegra", "/usr/lib/aarch64-linux-gnu/nvidia",
                                         "/usr/lib/wsl/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current"};
     const auto addEach = [&folders](const std::string &parent, const std::string &prefix, const std::string &tail) {
@@ -57,8 +60,7 @@ inline std::vector<std::string> driverFolders()
 }
 
 /// A handle of libcuda.so.1: the loader's search first (LD_LIBRARY_PATH included), then the known folders.
-inline void *openDriver()
-{
+inline void *openDriver() {
     if (void *library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL))
         return library;
     const char *reason = ::dlerror();
@@ -78,8 +80,8 @@ inline void *openDriver()
 /// The driver's functions, bound once. They stay bound until the process ends: libcuda does not like to be unloaded.
 class Driver {
 public:
-    Driver() : m_library(detail::openDriver())
-    {
+    Driver()
+        : m_library(detail::openDriver()) {
         bind(m_errorName, "cuGetErrorName");
         bind(m_errorString, "cuGetErrorString");
         bind(init, "cuInit");
@@ -124,19 +126,18 @@ public:
 
     /// Calls one of the functions above; a missing one and a CUresult other than 0 become an Error.
     template <class Function, class... Arguments>
-    void call(const std::string &what, Function function, Arguments... arguments) const
-    {
+    void call(const std::string &what, Function function, Arguments... arguments) const {
         if (!function)
             throw Error(Error::Kind::noDriver, "cannot " + what + ": this CUDA driver lacks the function for it");
         check(what, function(arguments...));
     }
 
-    void check(const std::string &what, int code, const std::string &log = {}) const
-    {
+    void check(const std::string &what, int code, const std::string &log = {}) const {
         if (code == 0)
             return;
         const std::string name = textOf(m_errorName, code);
-        std::string text = "cannot " + what + ": " + (name.empty() ? "CUDA error" : name) + " (" + std::to_string(code) + ")";
+        std::string text =
+            "cannot " + what + ": " + (name.empty() ? "CUDA error" : name) + " (" + std::to_string(code) + ")";
         if (const std::string meaning = textOf(m_errorString, code); !meaning.empty())
             text += ", " + meaning;
         if (!log.empty())
@@ -148,16 +149,14 @@ private:
     using TextFunction = int (*)(int, const char **);
 
     template <class Function>
-    void bind(Function &function, const char *name, const char *olderName = nullptr)
-    {
+    void bind(Function &function, const char *name, const char *olderName = nullptr) {
         void *symbol = ::dlsym(m_library, name);
         if (!symbol && olderName)
             symbol = ::dlsym(m_library, olderName);
         function = reinterpret_cast<Function>(symbol);
     }
 
-    static std::string textOf(TextFunction function, int code)
-    {
+    static std::string textOf(TextFunction function, int code) {
         const char *text = nullptr;
         return function && function(code, &text) == 0 && text ? text : "";
     }

@@ -41,11 +41,12 @@ struct Options {
 /// A loaded image; unloaded with the last kernel that came from it.
 class Module {
 public:
-    Module(std::shared_ptr<const Driver> driver, void *handle) : m_driver(std::move(driver)), m_handle(handle) {}
+    Module(std::shared_ptr<const Driver> driver, void *handle)
+        : m_driver(std::move(driver))
+        , m_handle(handle) {}
     Module(const Module &) = delete;
     Module &operator=(const Module &) = delete;
-    ~Module()
-    {
+    ~Module() {
         if (m_driver->moduleUnload)
             m_driver->moduleUnload(m_handle);
     }
@@ -62,14 +63,13 @@ public:
     explicit Gpu(Options options = {});
     Gpu(const Gpu &) = delete;
     Gpu &operator=(const Gpu &) = delete;
-    ~Gpu()
-    {
+    ~Gpu() {
         if (m_driver->contextRelease)
             m_driver->contextRelease(m_device);
     }
 
     const std::string &name() const { return m_name; }
-    int capability() const { return m_capability; } ///< 87 for 8.7
+    int capability() const { return m_capability; }       ///< 87 for 8.7
     int driverVersion() const { return m_driverVersion; } ///< 12060 for CUDA 12.6
     const std::string &cache() const { return m_cache; }
     /// Whether this is Slipway's virtual board: it judges images as a real driver does, and computes nothing.
@@ -93,8 +93,7 @@ private:
     Loaded load(const std::string &name) const;
     Loaded tryImage(const Image &image) const;
     [[noreturn]] void throwNotFound(const std::string &name, const Lookup &found) const;
-    int attribute(int which) const
-    {
+    int attribute(int which) const {
         int value = 0;
         m_driver->call("ask the GPU's attributes", m_driver->deviceAttribute, &value, which, m_device);
         return value;
@@ -111,17 +110,17 @@ private:
 };
 
 inline Gpu::Gpu(Options options)
-    : m_driver(std::make_shared<Driver>()), m_cache(options.cache.empty() ? cacheFolder() : options.cache),
-      m_ptxVersion(ptxVersionOfEnvironment())
-{
+    : m_driver(std::make_shared<Driver>())
+    , m_cache(options.cache.empty() ? cacheFolder() : options.cache)
+    , m_ptxVersion(ptxVersionOfEnvironment()) {
     const Driver &driver = *m_driver;
     driver.call("start the CUDA driver", driver.init, 0u);
     driver.call("ask the driver's version", driver.version, &m_driverVersion);
     int count = 0;
     driver.call("count the GPUs", driver.deviceCount, &count);
     if (options.device < 0 || options.device >= count)
-        throw Error(Error::Kind::noDevice, "no GPU " + std::to_string(options.device) + " on this machine: the driver knows "
-                                               + std::to_string(count));
+        throw Error(Error::Kind::noDevice, "no GPU " + std::to_string(options.device) +
+                                               " on this machine: the driver knows " + std::to_string(count));
     driver.call("open the GPU", driver.deviceGet, &m_device, options.device);
     char name[256] = {};
     driver.call("ask the GPU's name", driver.deviceName, name, int(sizeof name - 1), m_device);
@@ -134,14 +133,14 @@ inline Gpu::Gpu(Options options)
 }
 
 /// Loads one image and finds its entry; throws with the JIT's log.
-inline Gpu::Loaded Gpu::tryImage(const Image &image) const
-{
+inline Gpu::Loaded Gpu::tryImage(const Image &image) const {
     enum JitOption { infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 6 };
     char info[4096] = {};
     char error[8192] = {};
     int keys[] = {infoLog, infoLogSize, errorLog, errorLogSize};
     // the sizes travel as pointers' bits: that is the driver's calling convention
-    void *values[] = {info, reinterpret_cast<void *>(sizeof info - 1), error, reinterpret_cast<void *>(sizeof error - 1)};
+    void *values[] = {info, reinterpret_cast<void *>(sizeof info - 1), error,
+                      reinterpret_cast<void *>(sizeof error - 1)};
     std::string bytes = detail::readFile(image.path);
     bytes.append(64, '\0'); // PTX must end in NUL, and a truncated cubin must not be read past our memory
     void *handle = nullptr;
@@ -152,15 +151,14 @@ inline Gpu::Loaded Gpu::tryImage(const Image &image) const
     Loaded loaded;
     loaded.module = std::make_shared<Module>(m_driver, handle);
     loaded.image = image;
-    m_driver->call("find the entry \"" + image.entry + "\" in " + image.path, m_driver->moduleFunction, &loaded.function, handle,
-                   image.entry.c_str());
+    m_driver->call("find the entry \"" + image.entry + "\" in " + image.path, m_driver->moduleFunction,
+                   &loaded.function, handle, image.entry.c_str());
     return loaded;
 }
 
-inline void Gpu::throwNotFound(const std::string &name, const Lookup &found) const
-{
-    std::string text = "no image of kernel \"" + name + "\" for sm_" + std::to_string(m_capability) + " in " + m_cache + " (looked for "
-        + name + "_HASH.cubin and " + name + "_HASH.o): ";
+inline void Gpu::throwNotFound(const std::string &name, const Lookup &found) const {
+    std::string text = "no image of kernel \"" + name + "\" for sm_" + std::to_string(m_capability) + " in " + m_cache +
+                       " (looked for " + name + "_HASH.cubin and " + name + "_HASH.o): ";
     const auto list = [](const std::vector<std::string> &items) {
         std::string joined;
         for (std::size_t i = 0; i < items.size() && i < 8; ++i)
@@ -179,8 +177,7 @@ inline void Gpu::throwNotFound(const std::string &name, const Lookup &found) con
 }
 
 /// Tries what was found in order of preference and says on stderr when it had to make do.
-inline Gpu::Loaded Gpu::load(const std::string &name) const
-{
+inline Gpu::Loaded Gpu::load(const std::string &name) const {
     const Lookup found = lookUp(m_cache, name, m_capability, m_ptxVersion);
     if (found.images.empty())
         throwNotFound(name, found);
@@ -191,8 +188,9 @@ inline Gpu::Loaded Gpu::load(const std::string &name) const
             if (firstError)
                 std::fprintf(stderr, "slipway: %s; took %s instead\n", firstError->what(), image.path.c_str());
             if (image.kind == Image::Kind::ptx && !image.exact)
-                std::fprintf(stderr, "slipway: the cache has no image of \"%s\" keyed for sm_%d%s; took %s (%s)\n", name.c_str(),
-                             m_capability, m_ptxVersion ? (" and PTX " + std::to_string(*m_ptxVersion)).c_str() : "",
+                std::fprintf(stderr, "slipway: the cache has no image of \"%s\" keyed for sm_%d%s; took %s (%s)\n",
+                             name.c_str(), m_capability,
+                             m_ptxVersion ? (" and PTX " + std::to_string(*m_ptxVersion)).c_str() : "",
                              image.path.c_str(), image.target.c_str());
             return loaded;
         } catch (const Error &error) {
@@ -211,23 +209,23 @@ class Buffer {
     static_assert(std::is_trivially_copyable<T>::value, "the GPU gets the bytes as they are");
 
 public:
-    Buffer(const Gpu &gpu, std::size_t size) : m_driver(gpu.driver()), m_size(size)
-    {
+    Buffer(const Gpu &gpu, std::size_t size)
+        : m_driver(gpu.driver())
+        , m_size(size) {
         if (size > std::numeric_limits<std::size_t>::max() / sizeof(T))
             throw Error(Error::Kind::noDevice, "cannot take " + std::to_string(size) + " values on the GPU: too many");
         m_driver->call("take " + std::to_string(size * sizeof(T)) + " bytes on the GPU", m_driver->allocate, &m_pointer,
                        size ? size * sizeof(T) : 1);
     }
-    Buffer(const Gpu &gpu, const std::vector<T> &values) : Buffer(gpu, values.size())
-    {
+    Buffer(const Gpu &gpu, const std::vector<T> &values)
+        : Buffer(gpu, values.size()) {
         if (!values.empty())
             m_driver->call("copy to the GPU", m_driver->upload, m_pointer, static_cast<const void *>(values.data()),
                            values.size() * sizeof(T));
     }
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
-    ~Buffer()
-    {
+    ~Buffer() {
         if (m_driver->release && m_pointer)
             m_driver->release(m_pointer);
     }
@@ -235,8 +233,7 @@ public:
     std::size_t size() const { return m_size; }
     DevicePointer pointer() const { return m_pointer; }
     /// Waits for the kernels that write it (the copy is ordered after them).
-    std::vector<T> download() const
-    {
+    std::vector<T> download() const {
         std::vector<T> values(m_size);
         if (m_size)
             m_driver->call("copy from the GPU", m_driver->download, static_cast<void *>(values.data()), m_pointer,
@@ -258,8 +255,7 @@ struct Argument {
     static_assert(std::is_trivially_copyable<P>::value, "kernel parameters are plain values");
     using Stored = P;
     template <class A>
-    static Stored of(const A &value)
-    {
+    static Stored of(const A &value) {
         static_assert(std::is_same<A, P>::value, "the argument must have exactly the parameter's type");
         return value;
     }
@@ -281,31 +277,32 @@ public:
 
     /// Starts the kernel; errors inside it appear at the next synchronize() or download().
     template <class... Arguments>
-    void launch(Extent grid, Extent block, const Arguments &...arguments) const
-    {
+    void launch(Extent grid, Extent block, const Arguments &...arguments) const {
         static_assert(sizeof...(Arguments) == sizeof...(Parameters), "one argument for each parameter");
-        std::tuple<typename detail::Argument<Parameters>::Stored...> stored(detail::Argument<Parameters>::of(arguments)...);
+        std::tuple<typename detail::Argument<Parameters>::Stored...> stored(
+            detail::Argument<Parameters>::of(arguments)...);
         std::apply(
             [&](auto &...values) {
                 void *addresses[] = {static_cast<void *>(&values)..., nullptr};
-                m_driver->call("start \"" + m_loaded.image.entry + "\"", m_driver->launch, m_loaded.function, grid.x, grid.y, grid.z,
-                               block.x, block.y, block.z, 0u, static_cast<void *>(nullptr), static_cast<void **>(addresses),
-                               static_cast<void **>(nullptr));
+                m_driver->call("start \"" + m_loaded.image.entry + "\"", m_driver->launch, m_loaded.function, grid.x,
+                               grid.y, grid.z, block.x, block.y, block.z, 0u, static_cast<void *>(nullptr),
+                               static_cast<void **>(addresses), static_cast<void **>(nullptr));
             },
             stored);
     }
 
 private:
     friend class Gpu;
-    Kernel(std::shared_ptr<const Driver> driver, Loaded loaded) : m_driver(std::move(driver)), m_loaded(std::move(loaded)) {}
+    Kernel(std::shared_ptr<const Driver> driver, Loaded loaded)
+        : m_driver(std::move(driver))
+        , m_loaded(std::move(loaded)) {}
 
     std::shared_ptr<const Driver> m_driver;
     Loaded m_loaded;
 };
 
 template <class... Parameters>
-Gpu::Kernel<Parameters...> Gpu::kernel(const std::string &name) const
-{
+Gpu::Kernel<Parameters...> Gpu::kernel(const std::string &name) const {
     return Kernel<Parameters...>(m_driver, load(name));
 }
 

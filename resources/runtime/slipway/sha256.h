@@ -14,14 +14,12 @@ namespace slipway::runtime {
 
 namespace detail {
 
-inline std::uint32_t rotateRight(std::uint32_t value, unsigned bits)
-{
+inline std::uint32_t rotateRight(std::uint32_t value, unsigned bits) {
     return (value >> bits) | (value << (32 - bits));
 }
 
 /// Mixes one 64-byte block into the eight state words.
-inline void sha256Block(std::array<std::uint32_t, 8> &state, const unsigned char *block)
-{
+inline void sha256Block(std::array<std::uint32_t, 8> &state, const unsigned char *block) {
     static constexpr std::uint32_t constants[64] = {
         0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
         0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -33,13 +31,13 @@ inline void sha256Block(std::array<std::uint32_t, 8> &state, const unsigned char
         0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
     std::uint32_t words[64];
     for (unsigned i = 0; i < 16; ++i)
-        words[i] = std::uint32_t(block[4 * i]) << 24 | std::uint32_t(block[4 * i + 1]) << 16
-            | std::uint32_t(block[4 * i + 2]) << 8 | std::uint32_t(block[4 * i + 3]);
+        words[i] = std::uint32_t(block[4 * i]) << 24 | std::uint32_t(block[4 * i + 1]) << 16 |
+                   std::uint32_t(block[4 * i + 2]) << 8 | std::uint32_t(block[4 * i + 3]);
     for (unsigned i = 16; i < 64; ++i) {
         const std::uint32_t a = words[i - 15];
         const std::uint32_t b = words[i - 2];
-        words[i] = words[i - 16] + (rotateRight(a, 7) ^ rotateRight(a, 18) ^ (a >> 3)) + words[i - 7]
-            + (rotateRight(b, 17) ^ rotateRight(b, 19) ^ (b >> 10));
+        words[i] = words[i - 16] + (rotateRight(a, 7) ^ rotateRight(a, 18) ^ (a >> 3)) + words[i - 7] +
+                   (rotateRight(b, 17) ^ rotateRight(b, 19) ^ (b >> 10));
     }
     std::array<std::uint32_t, 8> s = state;
     for (unsigned i = 0; i < 64; ++i) {
@@ -57,8 +55,7 @@ inline void sha256Block(std::array<std::uint32_t, 8> &state, const unsigned char
 } // namespace detail
 
 /// Lower-case hex of the SHA-256 of the bytes.
-inline std::string sha256Hex(std::string_view bytes)
-{
+inline std::string sha256Hex(std::string_view bytes) {
     std::array<std::uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                           0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     std::string padded(bytes);

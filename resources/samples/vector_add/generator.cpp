@@ -28,8 +28,7 @@ struct Target {
     std::optional<std::uint32_t> ptxVersion;
 };
 
-std::optional<std::uint32_t> numberOf(std::string_view text)
-{
+std::optional<std::uint32_t> numberOf(std::string_view text) {
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
@@ -37,12 +36,12 @@ std::optional<std::uint32_t> numberOf(std::string_view text)
 
 /// The oldest PTX version (74 for 7.4) that knows the capability; none for one that this program does not know.
 /// From NVIDIA's PTX ISA manual, release history.
-std::optional<std::uint32_t> oldestPtx(std::string_view capability)
-{
+std::optional<std::uint32_t> oldestPtx(std::string_view capability) {
     static constexpr struct {
         std::uint32_t number, version;
-    } table[] = {{50, 40}, {52, 41}, {53, 42}, {60, 50}, {61, 50}, {62, 50}, {70, 60}, {72, 61}, {75, 63}, {80, 70}, {86, 71},
-                 {87, 74}, {88, 90}, {89, 78}, {90, 78}, {100, 86}, {101, 86}, {103, 88}, {107, 94}, {110, 90}, {120, 87}, {121, 88}};
+    } table[] = {{50, 40},  {52, 41},  {53, 42},  {60, 50},  {61, 50},  {62, 50}, {70, 60}, {72, 61},
+                 {75, 63},  {80, 70},  {86, 71},  {87, 74},  {88, 90},  {89, 78}, {90, 78}, {100, 86},
+                 {101, 86}, {103, 88}, {107, 94}, {110, 90}, {120, 87}, {121, 88}};
     if (capability.substr(0, 3) != "sm_")
         return std::nullopt;
     capability.remove_prefix(3);
@@ -60,22 +59,21 @@ std::optional<std::uint32_t> oldestPtx(std::string_view capability)
     return std::nullopt;
 }
 
-void readOption(std::string_view key, std::string_view value, Target &target)
-{
+void readOption(std::string_view key, std::string_view value, Target &target) {
     if (key == "capability") {
         target.capability = value;
     } else if (key == "ptx-version") {
         target.ptxVersion = numberOf(value);
         if (!target.ptxVersion || *target.ptxVersion < 40 || *target.ptxVersion > 999)
-            throw std::runtime_error("option ptx-version is \"" + std::string(value) + "\", needed a number such as 82");
+            throw std::runtime_error("option ptx-version is \"" + std::string(value) +
+                                     "\", needed a number such as 82");
     } else if (key != "sm-count" && key != "opt-level" && key != "maxnreg") { // tuning that this kernel has no use for
-        throw std::runtime_error("unknown option \"" + std::string(key)
-                                 + "\", needed capability, ptx-version, sm-count, opt-level or maxnreg");
+        throw std::runtime_error("unknown option \"" + std::string(key) +
+                                 "\", needed capability, ptx-version, sm-count, opt-level or maxnreg");
     }
 }
 
-Target readOptions(std::string_view options)
-{
+Target readOptions(std::string_view options) {
     Target target;
     while (!options.empty()) {
         const std::size_t end = std::min(options.find(','), options.size());
@@ -92,13 +90,12 @@ Target readOptions(std::string_view options)
     if (!oldest)
         throw std::runtime_error("unknown capability \"" + target.capability + "\", needed one such as sm_87");
     if (target.ptxVersion && *target.ptxVersion < *oldest)
-        throw std::runtime_error("ptx-version=" + std::to_string(*target.ptxVersion) + " does not know " + target.capability
-                                 + ", needed at least " + std::to_string(*oldest));
+        throw std::runtime_error("ptx-version=" + std::to_string(*target.ptxVersion) + " does not know " +
+                                 target.capability + ", needed at least " + std::to_string(*oldest));
     return target;
 }
 
-std::string ptxText(const Target &target)
-{
+std::string ptxText(const Target &target) {
     const std::uint32_t version = target.ptxVersion ? *target.ptxVersion : *oldestPtx(target.capability);
     std::string text = std::string("// meta:id=") + kernelId + "\n// meta:name=" + generatedKernel + "\n";
     text += ".version " + std::to_string(version / 10) + "." + std::to_string(version % 10) + "\n";
@@ -134,8 +131,7 @@ done:
     return text;
 }
 
-void makeFolder(const std::string &path)
-{
+void makeFolder(const std::string &path) {
     for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
         ::mkdir(path.substr(0, slash).c_str(), 0777);
     if (::mkdir(path.c_str(), 0777) != 0 && !slipway::runtime::isFolder(path))
@@ -143,8 +139,7 @@ void makeFolder(const std::string &path)
 }
 
 /// The file appears whole under its name or not at all.
-void writeFile(const std::string &path, const std::string &text)
-{
+void writeFile(const std::string &path, const std::string &text) {
     const std::string partial = path + ".tmp." + std::to_string(::getpid());
     std::FILE *file = std::fopen(partial.c_str(), "wb");
     if (!file)
@@ -160,14 +155,13 @@ void writeFile(const std::string &path, const std::string &text)
 
 } // namespace
 
-std::string generate(const Generation &request)
-{
+std::string generate(const Generation &request) {
     if (request.device != "cuda")
         throw std::runtime_error("unknown device \"" + request.device + "\", needed cuda");
     const Target target = readOptions(request.options);
     makeFolder(request.cache);
-    const std::string path = request.cache + "/" + generatedKernel + "_"
-        + slipway::runtime::imageKey(kernelId, target.capability, target.ptxVersion) + ".o";
+    const std::string path = request.cache + "/" + generatedKernel + "_" +
+                             slipway::runtime::imageKey(kernelId, target.capability, target.ptxVersion) + ".o";
     if (!request.force && ::access(path.c_str(), F_OK) == 0)
         return "kept " + path + " (--force writes it again)";
     writeFile(path, ptxText(target));

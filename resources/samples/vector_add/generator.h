@@ -8,10 +8,10 @@ inline constexpr const char *generatedKernel = "fill_generated";
 
 /// What the ahead-of-time run asks for.
 struct Generation {
-    std::string device;   ///< "cuda"
-    std::string options;  ///< such as "capability=sm_87,ptx-version=82"
-    std::string cache;    ///< folder to write to
-    bool force = false;   ///< write also what is there already
+    std::string device;  ///< "cuda"
+    std::string options; ///< such as "capability=sm_87,ptx-version=82"
+    std::string cache;   ///< folder to write to
+    bool force = false;  ///< write also what is there already
 };
 
 /// Writes the kernel as NAME_HASH.o and returns one line that says what was done.

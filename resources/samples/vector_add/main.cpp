@@ -31,20 +31,19 @@ struct Arguments {
     Generation generation;
 };
 
-Arguments readArguments(int argc, char **argv)
-{
+Arguments readArguments(int argc, char **argv) {
     Arguments arguments;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
-        std::string *value = word == "--device" ? &arguments.generation.device
-            : word == "--options"               ? &arguments.generation.options
-            : word == "--cache-dir"             ? &arguments.generation.cache
-            : word == "--data"                  ? &arguments.data
-                                                : nullptr;
+        std::string *value = word == "--device"      ? &arguments.generation.device
+                             : word == "--options"   ? &arguments.generation.options
+                             : word == "--cache-dir" ? &arguments.generation.cache
+                             : word == "--data"      ? &arguments.data
+                                                     : nullptr;
         bool *flag = word == "--self-test" ? &arguments.selfTest
-            : word == "--force"            ? &arguments.generation.force
-            : word == "--version"          ? &arguments.version
-            : word == "--help"             ? &arguments.help
+                     : word == "--force"   ? &arguments.generation.force
+                     : word == "--version" ? &arguments.version
+                     : word == "--help"    ? &arguments.help
                                            : nullptr;
         if (flag)
             *flag = true;
@@ -60,16 +59,14 @@ Arguments readArguments(int argc, char **argv)
     return arguments;
 }
 
-std::string dataFolder(const Arguments &arguments)
-{
+std::string dataFolder(const Arguments &arguments) {
     if (!arguments.data.empty())
         return arguments.data;
     const std::string shipped = runtime::packageFolder() + "/data";
     return runtime::isFolder(shipped) ? shipped : "data";
 }
 
-int demo(const runtime::Gpu &gpu)
-{
+int demo(const runtime::Gpu &gpu) {
     const auto kernel = gpu.kernel<const float *, const float *, float *, unsigned>("vector_add");
     if (gpu.isSimulated()) {
         std::printf("vector_add is loaded, not run: this is a simulated driver (%s)\n", gpu.name().c_str());
@@ -86,8 +83,7 @@ int demo(const runtime::Gpu &gpu)
     return 0;
 }
 
-int runOnGpu(const Arguments &arguments)
-{
+int runOnGpu(const Arguments &arguments) {
     const Model model = arguments.selfTest ? readModel(dataFolder(arguments) + "/model.safetensors") : Model();
     runtime::Options options;
     options.cache = arguments.generation.cache;
@@ -96,15 +92,13 @@ int runOnGpu(const Arguments &arguments)
 }
 
 /// No driver, or a driver without a usable GPU: CUDA_ERROR_NO_DEVICE, STUB_LIBRARY and their like.
-bool meansNoGpu(const runtime::Error &error)
-{
+bool meansNoGpu(const runtime::Error &error) {
     constexpr int stubLibrary = 34, noDevice = 100, invalidDevice = 101;
-    return error.kind == runtime::Error::Kind::noDriver || error.kind == runtime::Error::Kind::noDevice || error.code == stubLibrary
-        || error.code == noDevice || error.code == invalidDevice;
+    return error.kind == runtime::Error::Kind::noDriver || error.kind == runtime::Error::Kind::noDevice ||
+           error.code == stubLibrary || error.code == noDevice || error.code == invalidDevice;
 }
 
-int run(int argc, char **argv)
-{
+int run(int argc, char **argv) {
     Arguments arguments = readArguments(argc, argv);
     if (arguments.help)
         return std::fputs(usage, stdout) < 0;
@@ -119,14 +113,14 @@ int run(int argc, char **argv)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     try {
         return run(argc, argv);
     } catch (const runtime::Error &error) {
         std::fflush(stdout);
         const bool noGpu = meansNoGpu(error);
-        std::fprintf(stderr, "vector_add: %s%s\n", noGpu ? "nothing was run, it needs an NVIDIA GPU: " : "", error.what());
+        std::fprintf(stderr, "vector_add: %s%s\n", noGpu ? "nothing was run, it needs an NVIDIA GPU: " : "",
+                     error.what());
         return noGpu ? 2 : 1;
     } catch (const std::exception &error) {
         std::fflush(stdout);

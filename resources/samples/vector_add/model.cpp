@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t largestFile = 64u << 20;
 
-std::string readBytes(const std::string &path)
-{
+std::string readBytes(const std::string &path) {
     std::FILE *file = std::fopen(path.c_str(), "rb");
     if (!file)
         throw ModelError("cannot read " + path + ": " + std::strerror(errno));
@@ -43,10 +42,11 @@ struct Tensor {
 /// Walks the header: objects, strings without escapes beyond the simple ones, and whole numbers are all it holds.
 class Header {
 public:
-    Header(std::string_view text, std::string path) : m_text(text), m_path(std::move(path)) {}
+    Header(std::string_view text, std::string path)
+        : m_text(text)
+        , m_path(std::move(path)) {}
 
-    std::map<std::string, Tensor> tensors()
-    {
+    std::map<std::string, Tensor> tensors() {
         std::map<std::string, Tensor> found;
         expect('{');
         if (!take('}')) {
@@ -64,19 +64,16 @@ public:
     }
 
 private:
-    [[noreturn]] void fail(const std::string &needed) const
-    {
+    [[noreturn]] void fail(const std::string &needed) const {
         throw ModelError("cannot read " + m_path + ": header byte " + std::to_string(m_at) + " is not " + needed);
     }
 
-    void skipSpace()
-    {
+    void skipSpace() {
         while (m_at < m_text.size() && std::strchr(" \t\r\n", m_text[m_at]) && m_text[m_at])
             ++m_at;
     }
 
-    bool take(char wanted)
-    {
+    bool take(char wanted) {
         skipSpace();
         if (m_at >= m_text.size() || m_text[m_at] != wanted)
             return false;
@@ -84,14 +81,12 @@ private:
         return true;
     }
 
-    void expect(char wanted)
-    {
+    void expect(char wanted) {
         if (!take(wanted))
             fail(std::string("'") + wanted + "'");
     }
 
-    std::string text()
-    {
+    std::string text() {
         expect('"');
         std::string result;
         while (m_at < m_text.size() && m_text[m_at] != '"') {
@@ -103,8 +98,7 @@ private:
         return result;
     }
 
-    std::uint64_t number()
-    {
+    std::uint64_t number() {
         skipSpace();
         std::uint64_t value = 0;
         const std::size_t first = m_at;
@@ -118,8 +112,7 @@ private:
         return value;
     }
 
-    std::vector<std::uint64_t> numbers()
-    {
+    std::vector<std::uint64_t> numbers() {
         std::vector<std::uint64_t> values;
         expect('[');
         if (take(']'))
@@ -131,8 +124,7 @@ private:
         return values;
     }
 
-    void metadata()
-    {
+    void metadata() {
         expect('{');
         if (take('}'))
             return;
@@ -144,8 +136,7 @@ private:
         expect('}');
     }
 
-    void readKey(const std::string &key, Tensor &tensor)
-    {
+    void readKey(const std::string &key, Tensor &tensor) {
         if (key == "dtype") {
             tensor.dtype = text();
         } else if (key == "shape") {
@@ -166,8 +157,7 @@ private:
         }
     }
 
-    Tensor tensor()
-    {
+    Tensor tensor() {
         Tensor result;
         expect('{');
         do {
@@ -188,8 +178,7 @@ private:
 
 } // namespace
 
-float toFloat(Half value)
-{
+float toFloat(Half value) {
     const std::uint32_t sign = std::uint32_t(value.bits & 0x8000) << 16;
     const std::uint32_t exponent = value.bits >> 10 & 0x1f;
     const std::uint32_t fraction = value.bits & 0x3ff;
@@ -203,8 +192,7 @@ float toFloat(Half value)
     return result;
 }
 
-Half toHalf(float value)
-{
+Half toHalf(float value) {
     std::uint32_t bits;
     std::memcpy(&bits, &value, sizeof bits);
     const std::uint16_t sign = std::uint16_t(bits >> 16 & 0x8000);
@@ -224,23 +212,26 @@ Half toHalf(float value)
     return {std::uint16_t(sign | (kept + (rest > half || (rest == half && (kept & 1)))))};
 }
 
-Model readModel(const std::string &path)
-{
+Model readModel(const std::string &path) {
     const std::string bytes = readBytes(path);
     std::uint64_t length = 0;
     if (bytes.size() < 8)
-        throw ModelError("cannot read " + path + ": it has " + std::to_string(bytes.size()) + " bytes, needed at least 8");
+        throw ModelError("cannot read " + path + ": it has " + std::to_string(bytes.size()) +
+                         " bytes, needed at least 8");
     for (unsigned i = 0; i < 8; ++i)
         length |= std::uint64_t(static_cast<unsigned char>(bytes[i])) << 8 * i;
     if (length > bytes.size() - 8)
-        throw ModelError("cannot read " + path + ": its header claims " + std::to_string(length) + " bytes, the file ends before");
+        throw ModelError("cannot read " + path + ": its header claims " + std::to_string(length) +
+                         " bytes, the file ends before");
     const std::string_view data = std::string_view(bytes).substr(8 + length);
     Model model;
     for (const auto &[name, tensor] : Header(std::string_view(bytes).substr(8, length), path).tensors()) {
         if (tensor.dtype != "F16")
             throw ModelError("cannot use " + path + ": tensor " + name + " is " + tensor.dtype + ", needed F16");
-        if (tensor.begin > tensor.end || tensor.end > data.size() || tensor.end - tensor.begin != tensor.values * sizeof(Half))
-            throw ModelError("cannot use " + path + ": tensor " + name + " lies outside the file or does not fit its shape");
+        if (tensor.begin > tensor.end || tensor.end > data.size() ||
+            tensor.end - tensor.begin != tensor.values * sizeof(Half))
+            throw ModelError("cannot use " + path + ": tensor " + name +
+                             " lies outside the file or does not fit its shape");
         std::vector<Half> &values = model[name];
         values.resize(tensor.values);
         if (!values.empty())

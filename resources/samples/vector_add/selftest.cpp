@@ -17,14 +17,12 @@ namespace {
 
 constexpr unsigned threads = 256;
 
-unsigned blocksFor(std::size_t values)
-{
+unsigned blocksFor(std::size_t values) {
     return unsigned((values + threads - 1) / threads);
 }
 
 /// Numbers between -1 and 1 that are the same on every machine.
-std::vector<float> numbers(std::size_t count, std::uint32_t seed)
-{
+std::vector<float> numbers(std::size_t count, std::uint32_t seed) {
     std::vector<float> values(count);
     for (float &value : values) {
         seed = seed * 1664525u + 1013904223u;
@@ -33,8 +31,7 @@ std::vector<float> numbers(std::size_t count, std::uint32_t seed)
     return values;
 }
 
-std::vector<float> floats(const std::vector<Half> &values)
-{
+std::vector<float> floats(const std::vector<Half> &values) {
     std::vector<float> result;
     for (const Half value : values)
         result.push_back(toFloat(value));
@@ -49,8 +46,7 @@ struct Comparison {
 };
 
 /// The largest difference; a NaN, or a result of another length, counts as infinitely far.
-Comparison compare(const std::vector<float> &got, const std::vector<double> &wanted, double allowed)
-{
+Comparison compare(const std::vector<float> &got, const std::vector<double> &wanted, double allowed) {
     Comparison result{got.size(), got.size() == wanted.size() && !got.empty() ? 0.0 : INFINITY, allowed};
     for (std::size_t i = 0; i < got.size() && i < wanted.size(); ++i) {
         const double difference = std::fabs(double(got[i]) - wanted[i]);
@@ -61,10 +57,11 @@ Comparison compare(const std::vector<float> &got, const std::vector<double> &wan
 
 class SelfTest {
 public:
-    SelfTest(const runtime::Gpu &gpu, const Model &model) : m_gpu(gpu), m_model(model) {}
+    SelfTest(const runtime::Gpu &gpu, const Model &model)
+        : m_gpu(gpu)
+        , m_model(model) {}
 
-    int run()
-    {
+    int run() {
         vectorAdd();
         saxpy();
         rowSoftmax();
@@ -78,22 +75,22 @@ public:
 private:
     /// Loads the kernel, lets `body` compute with it unless the driver is simulated, and prints the line.
     template <class... Parameters, class Body>
-    void test(const char *name, Body body)
-    {
+    void test(const char *name, Body body) {
         try {
             const auto kernel = m_gpu.kernel<Parameters...>(name);
             const runtime::Image &image = kernel.image();
             const char *kind = image.kind == runtime::Image::Kind::cubin ? "cubin" : "PTX";
             if (m_gpu.isSimulated()) {
-                std::printf("%-15s loaded, not run: this is a simulated driver; %s %s (%s)\n", name, kind, image.path.c_str(),
-                            image.target.c_str());
+                std::printf("%-15s loaded, not run: this is a simulated driver; %s %s (%s)\n", name, kind,
+                            image.path.c_str(), image.target.c_str());
                 ++m_loaded;
                 return;
             }
             const Comparison result = body(kernel);
             const bool good = result.error <= result.allowed;
-            std::printf("%-15s %s  %zu values, largest error %.3g (allowed %.3g); %s %s (%s)\n", name, good ? "pass" : "FAIL",
-                        result.values, result.error, result.allowed, kind, image.path.c_str(), image.target.c_str());
+            std::printf("%-15s %s  %zu values, largest error %.3g (allowed %.3g); %s %s (%s)\n", name,
+                        good ? "pass" : "FAIL", result.values, result.error, result.allowed, kind, image.path.c_str(),
+                        image.target.c_str());
             ++(good ? m_passed : m_failed);
         } catch (const std::exception &error) {
             std::printf("%-15s FAIL  %s\n", name, error.what());
@@ -101,8 +98,7 @@ private:
         }
     }
 
-    void vectorAdd()
-    {
+    void vectorAdd() {
         test<const float *, const float *, float *, unsigned>("vector_add", [this](const auto &kernel) {
             const std::vector<float> a = numbers(100003, 1);
             const std::vector<float> b = numbers(a.size(), 2);
@@ -115,8 +111,7 @@ private:
         });
     }
 
-    void saxpy()
-    {
+    void saxpy() {
         test<float, const float *, float *, unsigned>("saxpy", [this](const auto &kernel) {
             const float alpha = 2.5f;
             const std::vector<float> x = numbers(65537, 3);
@@ -130,8 +125,7 @@ private:
         });
     }
 
-    void rowSoftmax()
-    {
+    void rowSoftmax() {
         test<const float *, float *, unsigned>("row_softmax", [this](const auto &kernel) {
             const unsigned rows = 37, cols = 1001;
             std::vector<float> in = numbers(std::size_t(rows) * cols, 5);
@@ -154,8 +148,7 @@ private:
         });
     }
 
-    void vectorAddF16()
-    {
+    void vectorAddF16() {
         test<const Half *, const Half *, Half *, unsigned>("vector_add_f16", [this](const auto &kernel) {
             const std::vector<Half> &a = tensor("residual.a");
             const std::vector<Half> &b = tensor("residual.b");
@@ -170,8 +163,7 @@ private:
         });
     }
 
-    void matmulTiled()
-    {
+    void matmulTiled() {
         using Floats = const float *;
         test<Floats, Floats, float *, unsigned, unsigned, unsigned>("matmul_tiled", [this](const auto &kernel) {
             const unsigned m = 45, n = 70, k = 99, tile = 16; // no multiples of the tile, so the edges are tested too
@@ -183,13 +175,14 @@ private:
             for (unsigned row = 0; row < m; ++row)
                 for (unsigned column = 0; column < n; ++column)
                     for (unsigned i = 0; i < k; ++i)
-                        wanted[std::size_t(row) * n + column] += double(a[std::size_t(row) * k + i]) * b[std::size_t(i) * n + column];
-            return compare(out.download(), wanted, 5e-5); // 99 terms of at most 1, each rounding 6e-8 of the partial sum
+                        wanted[std::size_t(row) * n + column] +=
+                            double(a[std::size_t(row) * k + i]) * b[std::size_t(i) * n + column];
+            return compare(out.download(), wanted,
+                           5e-5); // 99 terms of at most 1, each rounding 6e-8 of the partial sum
         });
     }
 
-    void scaleBias()
-    {
+    void scaleBias() {
         using Floats = const float *;
         test<Floats, Floats, Floats, float *, unsigned>("scale_bias", [this](const auto &kernel) {
             const std::vector<float> scale = floats(tensor("norm.scale"));
@@ -207,8 +200,7 @@ private:
         });
     }
 
-    void fillGenerated()
-    {
+    void fillGenerated() {
         test<float *, float, unsigned>(generatedKernel, [this](const auto &kernel) {
             const std::vector<float> before(1000, -1.0f);
             const unsigned filled = 777; // the rest must stay as it was
@@ -220,19 +212,17 @@ private:
         });
     }
 
-    const std::vector<Half> &tensor(const std::string &name) const
-    {
+    const std::vector<Half> &tensor(const std::string &name) const {
         const auto found = m_model.find(name);
         if (found == m_model.end())
             throw ModelError("the model has no tensor " + name);
         return found->second;
     }
 
-    int finish() const
-    {
+    int finish() const {
         if (m_gpu.isSimulated())
-            std::printf("%d kernels loaded, %d refused; nothing was computed: this is a simulated driver (%s)\n", m_loaded, m_failed,
-                        m_gpu.name().c_str());
+            std::printf("%d kernels loaded, %d refused; nothing was computed: this is a simulated driver (%s)\n",
+                        m_loaded, m_failed, m_gpu.name().c_str());
         else
             std::printf("%d passed, %d failed on %s\n", m_passed, m_failed, m_gpu.name().c_str());
         return m_failed ? 1 : 0;
@@ -247,7 +237,6 @@ private:
 
 } // namespace
 
-int selfTest(const runtime::Gpu &gpu, const Model &model)
-{
+int selfTest(const runtime::Gpu &gpu, const Model &model) {
     return SelfTest(gpu, model).run();
 }
