@@ -58,10 +58,15 @@ public:
     [[nodiscard]] Loadable cubinRuns(Capability cubin, Capability device) const;
 
 private:
+    /// The number that a chip has today: 110 for 101.
+    [[nodiscard]] int today(int number) const;
+    [[nodiscard]] std::optional<Loadable> bySameChip(Capability image, Capability device, std::string_view what) const;
+
     std::vector<PtxTarget> m_targets;
     std::vector<std::pair<PtxVersion, std::string>> m_versions; ///< ascending, with their CUDA release
     std::map<int, PtxVersion> m_drivers;
     std::map<int, std::set<int>> m_families; ///< number of an `f` target -> numbers of its family
+    std::map<int, int> m_renamed; ///< old number -> new number of the same chip: 101 -> 110
     std::set<int> m_tegra;
 };
 
