@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
+#include <utility>
 
 namespace slipway {
 
@@ -87,6 +89,28 @@ std::string tailLines(std::string_view text, std::size_t count) {
     for (std::size_t i = all.size() - std::min(count, all.size()); i < all.size(); ++i)
         out.append(all[i]).append("\n");
     return out;
+}
+
+std::string nearestWord(std::string_view word, const std::vector<std::string> &candidates) {
+    std::string best;
+    std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
+    for (const auto &candidate : candidates) {
+        std::vector<std::size_t> row(candidate.size() + 1); // Levenshtein's distance, one row at a time
+        std::iota(row.begin(), row.end(), std::size_t(0));
+        for (std::size_t i = 0; i < word.size(); ++i) {
+            auto diagonal = std::exchange(row[0], i + 1);
+            for (std::size_t j = 0; j < candidate.size(); ++j) {
+                const auto replaced = diagonal + (word[i] == candidate[j] ? 0 : 1);
+                diagonal = row[j + 1];
+                row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+            }
+        }
+        if (row.back() < fewest) {
+            fewest = row.back();
+            best = candidate;
+        }
+    }
+    return best;
 }
 
 int compareVersions(std::string_view a, std::string_view b) {

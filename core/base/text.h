@@ -20,6 +20,9 @@ namespace slipway {
 [[nodiscard]] std::string printable(std::string_view text, std::size_t most = 200);
 /// The last `count` lines, for error details.
 [[nodiscard]] std::string tailLines(std::string_view text, std::size_t count);
+/// The word that `word` was probably meant to be: the one with the fewest edits, if that is at most a third of its letters
+/// (at least one); empty when none is near.
+[[nodiscard]] std::string nearestWord(std::string_view word, const std::vector<std::string> &candidates);
 /// Dotted versions compared number by number: "2.9" < "2.34". Parts that are not numbers count as 0.
 [[nodiscard]] int compareVersions(std::string_view a, std::string_view b);
 

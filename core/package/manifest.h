@@ -32,7 +32,7 @@ struct Manifest {
     std::string commit; ///< source commit; empty = unknown
     bool dirty = false;
     std::map<std::string, std::string> tools;
-    long builtAt = 0; ///< Unix time of the newest input, so that the same inputs give the same bytes
+    long builtAt = 0; ///< Unix time of the sources (SourceState), so that the same inputs give the same bytes
     std::string run, health, dest;
     int keep = 3;
     std::vector<PackagedFile> files; ///< all but the manifest itself, sorted by path
@@ -41,7 +41,7 @@ struct Manifest {
 
     [[nodiscard]] Json toJson() const;
     [[nodiscard]] static Result<Manifest> fromJson(const Json &json, std::string_view what);
-    /// NAME-<first 12 hex of the SHA-256 of the manifest's text>: the release's directory on the board.
+    /// NAME-<first 12 hex of the SHA-256 of the text that conf/manifest.json has>: the release's directory on the board.
     [[nodiscard]] std::string releaseId() const;
 };
 

@@ -20,6 +20,10 @@ struct Workspace {
 
     /// From the environment and the running program's own place.
     [[nodiscard]] static Result<Workspace> standard();
+    /// The same from given values: HOME, XDG_*_HOME (absolute paths only, as the specification says), SLIPWAY_RESOURCES
+    /// (another resources/ directory), and the program's path. Resources are those that slipway-paths.json in the build
+    /// tree's bin/ names, or ../share/slipway of an install.
+    [[nodiscard]] static Result<Workspace> from(const std::map<std::string, std::string> &environment, const fs::path &program);
     [[nodiscard]] Result<Catalog> catalog() const;
     [[nodiscard]] ProbePrograms probes() const;
 
