@@ -37,6 +37,7 @@ struct Manifest {
     int keep = 3;
     std::vector<PackagedFile> files; ///< all but the manifest itself, sorted by path
     std::vector<KernelRecord> kernels;
+    bool usesKernels = true; ///< false = the project lists no kernels: an empty cache is right ("uses_kernels" in the file)
     std::vector<DeclaredModel> models;
 
     [[nodiscard]] Json toJson() const;

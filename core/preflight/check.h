@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/device/probe.h"
-#include "core/package/package.h"
-#include "core/target/target.h"
+#include "core/preflight/evidence.h"
 
 namespace slipway {
 
-/// `unknown` = could not be checked: never counts as a pass.
+/// `unknown` = could not be checked: never counts as a pass. In the order of how bad they are.
 enum class Status { pass, skipped, warn, unknown, fail };
 [[nodiscard]] const char *statusName(Status status);
 
@@ -22,27 +20,14 @@ struct Finding {
     std::string fix;
 };
 
-/// Everything a check may look at. Absent = not available for this run.
-struct Evidence {
-    const Package &package;
-    const Catalog &catalog;
-    BoardFacts facts;                  ///< of a profile, a file or the live board
-    std::optional<Target> target;
-    std::string factsSource;           ///< "profile jetson-orin-nano", "facts.json (3 days old)", "virtual-orin, now"
-    KernelCache cache;                 ///< of package/cache, read once
-    fs::path ptxas;                    ///< empty = none here
-    std::optional<Sysroot> sysroot;
-    Session *session = nullptr;        ///< live board
-    std::string dest;                  ///< where it would be deployed
-    std::string expectedMachineId;     ///< of the device entry; empty = first time
-    ProbePrograms probes;
-};
-
 /// A check: one row of the table in checks().
 struct Check {
     const char *id;
     const char *title; ///< for people: "PTX version accepted by the driver"
+    /// What is wrong, or what could not be checked; nothing = pass. `id` of the findings is filled in by preflight().
     std::vector<Finding> (*run)(const Evidence &, Progress &);
+    bool live = false; ///< talks to the board: such checks run one after another, the others in parallel
+    bool hard = false; ///< cannot be allowed to fail: the program would not even start
 };
 
 /// The table of checks in the order in which they are shown.
@@ -56,7 +41,14 @@ struct Verdict {
     [[nodiscard]] Json toJson() const;
 };
 
-/// Runs every check; one that finds nothing gives one `pass` or `skipped` finding, none hides another.
+/// Runs every check; one that finds nothing gives one `pass` or `skipped` finding, none hides another. Errors: cancelled.
 [[nodiscard]] Result<Verdict> preflight(const Evidence &evidence, Progress &progress);
+
+/// The checks that failed and that `allow` ("Deploy anyway", by id) does not cover, each once. Usage errors: an id that is no
+/// check, and one that must never be allowed (`Check::hard`).
+[[nodiscard]] Result<std::vector<std::string>> blockingChecks(const Verdict &verdict, const std::vector<std::string> &allow);
+
+/// The error of kind `stopped` for checks that block: names them, with what the first one found and needed.
+[[nodiscard]] Error stoppedBy(const Verdict &verdict, const std::vector<std::string> &blocking);
 
 } // namespace slipway
