@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// slipway cache list|show|compare|prune: what is in a directory of kernel images.
+
+#include "app/cli/context.h"
+#include "core/base/text.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace slipway::cli {
+
+namespace {
+
+Json toJson(const CacheEntry &entry) {
+    Json json{{"name", entry.name}, {"hash", entry.hash}, {"image", entry.image.filename().string()},
+              {"cubin", entry.cubin.filename().string()}, {"bytes", entry.bytes}, {"modified", entry.modified}, {"remarks", entry.remarks}};
+    if (entry.facts) {
+        json["kind"] = imageKindName(entry.facts->kind);
+        json["target"] = entry.facts->target ? Json(entry.facts->target->sm()) : Json(nullptr);
+        json["ptx_version"] = entry.facts->ptxVersion ? Json(entry.facts->ptxVersion->text()) : Json(nullptr);
+        json["damage"] = entry.facts->damage;
+        json["entries"] = Json::array();
+        for (const auto &kernel : entry.facts->entries)
+            json["entries"].push_back(kernel.name);
+    }
+    if (entry.record)
+        json["record"] = slipway::toJson(*entry.record);
+    return json;
+}
+
+std::string age(long modified) {
+    const auto seconds = std::max(0L, long(std::time(nullptr)) - modified);
+    return seconds < 3600 ? fmt::format("{} min", seconds / 60) : seconds < 86400 ? fmt::format("{} h", seconds / 3600)
+                                                                                 : fmt::format("{} d", seconds / 86400);
+}
+
+std::string joined(const std::vector<std::string> &texts) {
+    return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+Result<int> list(Context &context, const std::string &directory, Progress &progress) {
+    const auto cache = TRY(KernelCache::read(absolutePath(directory), progress));
+    Json all = Json::array();
+    std::vector<std::vector<std::string>> rows{{"KERNEL", "TARGET", "PTX", "CUBIN", "SIZE", "AGE", "SOURCE", "REMARKS"}};
+    for (const auto &entry : cache.entries) {
+        all.push_back(toJson(entry));
+        auto remarks = entry.remarks;
+        if (entry.facts)
+            remarks.insert(remarks.end(), entry.facts->damage.begin(), entry.facts->damage.end());
+        rows.push_back({entry.name, entry.facts && entry.facts->target ? entry.facts->target->sm() : "-",
+                        entry.facts && entry.facts->ptxVersion ? entry.facts->ptxVersion->text() : "-", entry.cubin.empty() ? "no" : "yes",
+                        formatBytes(entry.bytes), age(entry.modified), entry.record ? entry.record->source : "-", joined(remarks)});
+    }
+    if (context.json)
+        context.print({{"directory", cache.directory.string()}, {"entries", all}});
+    else if (cache.entries.empty())
+        std::fputs("the cache is empty; fill it with: slipway aot\n", stderr);
+    else
+        Terminal::table(rows);
+    return 0;
+}
+
+Result<int> show(Context &context, const std::string &directory, const std::string &kernel, Progress &progress) {
+    const auto cache = TRY(KernelCache::read(absolutePath(directory), progress));
+    Json all = Json::array();
+    for (const auto &entry : cache.entries) {
+        if (entry.name == kernel || (!entry.hash.empty() && entry.hash.starts_with(kernel)))
+            all.push_back(toJson(entry));
+    }
+    if (all.empty())
+        return fail("there is no kernel {} in {} ({} others are there)", printable(kernel), cache.directory.string(), cache.entries.size());
+    context.print({{"directory", cache.directory.string()}, {"entries", all}});
+    return 0;
+}
+
+Result<int> compare(Context &context, const std::string &left, const std::string &right, Progress &progress) {
+    const auto a = TRY(KernelCache::read(absolutePath(left), progress));
+    const auto b = TRY(KernelCache::read(absolutePath(right), progress));
+    std::map<std::string, std::pair<const CacheEntry *, const CacheEntry *>> byName;
+    for (const auto &entry : a.entries)
+        byName[entry.name].first = &entry;
+    for (const auto &entry : b.entries)
+        byName[entry.name].second = &entry;
+    const auto text = [](const CacheEntry *entry) {
+        if (!entry)
+            return std::string("missing");
+        return entry->facts && entry->facts->target
+                   ? fmt::format("{} PTX {}", entry->facts->target->sm(), entry->facts->ptxVersion ? entry->facts->ptxVersion->text() : "-")
+                   : std::string("no image");
+    };
+    Json all = Json::array();
+    std::vector<std::vector<std::string>> rows{{"KERNEL", "LEFT", "RIGHT"}};
+    for (const auto &[name, pair] : byName) {
+        rows.push_back({name, text(pair.first), text(pair.second)});
+        all.push_back({{"name", name}, {"left", text(pair.first)}, {"right", text(pair.second)}});
+    }
+    if (context.json)
+        context.print({{"left", a.directory.string()}, {"right", b.directory.string()}, {"kernels", all}});
+    else
+        Terminal::table(rows);
+    return 0;
+}
+
+/// Removes leftovers of interrupted runs; images stay.
+Result<int> prune(Context &context, const std::string &directory, Progress &progress) {
+    const auto removed = TRY(pruneCache(absolutePath(directory), progress));
+    Json all = Json::array();
+    for (const auto &file : removed)
+        all.push_back(file.filename().string());
+    if (context.json)
+        context.print({{"removed", all}});
+    else
+        std::fputs(fmt::format("removed {} leftovers\n", removed.size()).c_str(), stdout);
+    return 0;
+}
+
+} // namespace
+
+void addCache(CLI::App &app, Context &context) {
+    auto *group = app.add_subcommand("cache", "look into a directory of kernel images");
+    group->require_subcommand(1);
+    auto first = std::make_shared<std::string>();
+    auto second = std::make_shared<std::string>();
+    const auto command = [&](const char *verb, const char *help, Result<int> (*what)(Context &, const std::string &, Progress &)) {
+        auto *sub = group->add_subcommand(verb, help);
+        sub->add_option("DIR", *first)->required();
+        addJson(*sub, context);
+        sub->callback([&context, first, what] { context.action = [first, what](Context &c, Progress &p) { return what(c, *first, p); }; });
+    };
+    const auto two = [&](const char *verb, const char *help, const char *name,
+                         Result<int> (*what)(Context &, const std::string &, const std::string &, Progress &)) {
+        auto *sub = group->add_subcommand(verb, help);
+        sub->add_option("DIR", *first)->required();
+        sub->add_option(name, *second)->required();
+        addJson(*sub, context);
+        sub->callback([&context, first, second, what] {
+            context.action = [first, second, what](Context &c, Progress &p) { return what(c, *first, *second, p); };
+        });
+    };
+    command("list", "list the kernels", list);
+    two("show", "everything known of one kernel (name or beginning of its hash)", "KERNEL", show);
+    two("compare", "set two caches side by side", "OTHER", compare);
+    command("prune", "remove what interrupted runs left behind", prune);
+}
+
+} // namespace slipway::cli

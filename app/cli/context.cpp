@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the commands share: opening a board with the questions that this may need, and what the user's words mean.
+
+#include "app/cli/context.h"
+
+#include "core/base/text.h"
+
+#include <chrono>
+#include <ctime>
+#include <cstdlib>
+#include <pwd.h>
+#include <unistd.h>
+
+namespace slipway::cli {
+
+void Context::print(const Json &document) const {
+    std::fputs(jsonText(document).c_str(), stdout);
+}
+
+void addJson(CLI::App &command, Context &context) {
+    command.add_flag("--json", context.json, "print one JSON document on stdout");
+}
+
+fs::path absolutePath(const std::string &typed) {
+    return fs::absolute(typed.empty() ? fs::path(".") : fs::path(typed)).lexically_normal();
+}
+
+std::string whoAmI() {
+    char host[256] = {};
+    ::gethostname(host, sizeof host - 1);
+    const passwd *user = ::getpwuid(::getuid());
+    return fmt::format("{}@{}", user ? user->pw_name : std::to_string(::getuid()), host);
+}
+
+namespace {
+
+/// Answers one question of `connect` in `login`; false = there is no answer.
+bool answer(Context &context, const Error &question, Login &login, int attempt) {
+    auto &terminal = context.terminal;
+    const bool retry = attempt < 3;
+    switch (question.kind) {
+    case ErrorKind::hostKeyUnknown:
+        login.acceptFingerprint = question.detail;
+        return terminal.confirm(fmt::format("{}\nDoes the board show the same fingerprint, {}? Trust it from now on?", question.message, question.detail));
+    case ErrorKind::passwordNeeded: {
+        const auto secret = retry ? terminal.askSecret(fmt::format("Password for {}: ", question.subject)) : std::nullopt;
+        login.password = secret.value_or(Secret());
+        return secret.has_value();
+    }
+    case ErrorKind::passphraseNeeded: {
+        const auto secret = retry ? terminal.askSecret(fmt::format("Passphrase for the key {}: ", question.subject)) : std::nullopt;
+        login.passphrases[question.subject] = secret.value_or(Secret());
+        return secret.has_value();
+    }
+    default: return false;
+    }
+}
+
+std::string utcNow() {
+    const std::time_t now = std::time(nullptr);
+    char text[32];
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+} // namespace
+
+Result<OpenBoard> openBoard(Context &context, const std::string &name, Progress &progress) {
+    OpenBoard board{.device = TRY(findDevice(context.workspace, name)), .session = nullptr};
+    Login login{.device = board.device};
+    for (int attempt = 0;; ++attempt) {
+        auto session = connect(login, progress);
+        if (session) {
+            board.session = std::move(*session);
+            return board;
+        }
+        if (!answer(context, session.error(), login, attempt))
+            return std::unexpected(std::move(session).error().in(name));
+    }
+}
+
+Result<BoardFacts> freshFacts(Context &context, OpenBoard &board, const Catalog &catalog, Progress &progress) {
+    auto facts = TRY(readFacts(*board.session, catalog, context.workspace.probes(), progress));
+    TRY(saveFacts(context.workspace, board.device.name, facts));
+    if (board.device.machineId.empty() && facts.machineId)
+        board.device.machineId = *facts.machineId;
+    if (const Target *known = catalog.recognise(facts); known && board.device.target.empty())
+        board.device.target = known->id;
+    board.device.lastSeen = utcNow();
+    TRY(saveDevice(context.workspace, board.device));
+    return facts;
+}
+
+Result<Target> targetFor(const Context &context, const Catalog &catalog, const std::string &id, const std::string &device) {
+    if (!id.empty())
+        return catalog.target(id);
+    if (device.empty())
+        return failAs(ErrorKind::usage, "no target: give --target T (see 'slipway targets') or --device D");
+    const auto known = TRY(findDevice(context.workspace, device));
+    if (known.target.empty())
+        return std::unexpected(Error{.kind = ErrorKind::usage,
+                                     .message = fmt::format("the target of {} is not known yet", device),
+                                     .hint = fmt::format("run 'slipway device facts {}' once, or give --target", device)});
+    return catalog.target(known.target);
+}
+
+} // namespace slipway::cli
