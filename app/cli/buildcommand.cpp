@@ -25,7 +25,7 @@ Result<int> build(Context &context, const Options &options, BuildVerb verb, Prog
     const auto sysroot = sysrootFor(context.workspace, options.project.device);
     const auto artifacts = TRY(buildProject({.project = chosen.project,
                                              .target = chosen.target,
-                                             .toolchain = TRY(findToolchain(chosen.target, sysroot)),
+                                             .toolchain = TRY(findToolchain(chosen.project.build, chosen.target, sysroot)),
                                              .directory = context.workspace.buildDirectory(chosen.project.root, chosen.target.id),
                                              .capability = chosen.target.capability,
                                              .verb = verb,

@@ -30,9 +30,9 @@ Result<int> package(Context &context, const Options &options, Progress &progress
                                            .destination = absolutePath(options.destination)},
                                           progress));
     if (context.json)
-        context.print({{"directory", made.directory.string()}, {"release", made.manifest.releaseId()}, {"manifest", made.manifest.toJson()}});
+        context.print({{"directory", made.package.directory.string()}, {"release", made.package.manifest.releaseId()}, {"manifest", made.package.manifest.toJson()}});
     else
-        std::fputs(fmt::format("{} ({} files, {} kernels)\n", made.directory.string(), made.manifest.files.size(), made.manifest.kernels.size()).c_str(), stdout);
+        std::fputs(fmt::format("{} ({} files, {} kernels)\n", made.package.directory.string(), made.package.manifest.files.size(), made.package.manifest.kernels.size()).c_str(), stdout);
     return 0;
 }
 

@@ -42,9 +42,9 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
         facts = catalog.profileFacts(TRY(catalog.target(options.target)));
         source = "profile " + options.target;
     }
-    const auto evidence = TRY(gatherEvidence({.package = package, .catalog = catalog, .facts = facts, .factsSource = source,
+    const auto evidence = TRY(gatherEvidence({.package = package, .catalog = catalog, .facts = facts, .profileOnly = !options.target.empty(), .factsSource = source,
                                               .target = options.target, .dest = options.dest, .device = board.device,
-                                              .session = board.session.get(), .workspace = context.workspace}, progress));
+                                              .session = board.session.get(), .workspace = context.workspace}));
     const auto verdict = TRY(preflight(evidence, progress));
     if (context.json)
         context.print(verdict.toJson());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/deploy/assemble.h"
 #include "core/deploy/deploy.h"
-#include "core/workspace/workspace.h"
+#include "core/preflight/gather.h"
 
 namespace slipway {
 
-/// Everything `ship` needs, gathered before it begins.
+/// Everything `ship` needs, gathered before it begins. The package is made by assemblePackage, the evidence by gatherEvidence.
 struct ShipRequest {
     Project project;
     Device device;

@@ -54,6 +54,9 @@ struct KernelCache {
     [[nodiscard]] static Result<KernelCache> read(const fs::path &directory, Progress &progress);
 };
 
+/// Removes what interrupted runs left (temporary files, locks without an image) and nothing else; returns what went.
+[[nodiscard]] Result<std::vector<fs::path>> pruneCache(const fs::path &directory, Progress &progress);
+
 /// The records file of a cache.
 [[nodiscard]] Result<std::vector<KernelRecord>> readKernelRecords(const fs::path &cacheDirectory);
 [[nodiscard]] Json toJson(const KernelRecord &record);
