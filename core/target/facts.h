@@ -29,8 +29,8 @@ struct DiskFacts {
     std::string type; ///< "ext4", "tmpfs", "overlay"; empty = unknown
 };
 
-/// What is known about a board, by reading it or from a file. A fact that could not be read is absent, and what depends on
-/// it is `unknown`, never a pass. The JSON form is that of DESIGN section 7.
+/// What is known about a board, by reading it or from a file. A fact that could not be read is absent, and what depends
+/// on it is `unknown`, never a pass. The JSON form is that of DESIGN section 7.
 struct BoardFacts {
     std::optional<std::string> model; ///< device-tree model without its NUL
     std::optional<std::vector<std::string>> compatible;
@@ -44,7 +44,7 @@ struct BoardFacts {
     std::optional<std::string> glibc;   ///< "2.35"
     std::optional<std::string> glibcxx; ///< "3.4.30"
     std::optional<std::string> cxxabi;  ///< "1.3.13"
-    std::optional<int> cudaDriver;      ///< cuDriverGetVersion: 12060; absent when there is no driver or it was not asked
+    std::optional<int> cudaDriver; ///< cuDriverGetVersion: 12060; absent when there is no driver or it was not asked
     std::optional<std::string> cudaDriverStatus; ///< "ok", "absent", "error", "hung", "crashed"
     std::optional<std::string> cudaDriverLibrary;
     std::optional<std::string> cudaToolkit; ///< "12.6"
@@ -53,9 +53,10 @@ struct BoardFacts {
     std::optional<std::string> machineId;
     std::optional<std::string> powerMode;
     std::optional<std::vector<DiskFacts>> disks;
-    std::optional<std::map<std::string, std::string>> tools; ///< name -> version, "" when present without one; absent tool = absent key
-    std::optional<std::vector<std::string>> libraries;       ///< sonames the board's loader knows
-    std::optional<long> clockSkewSeconds;                    ///< board minus host
+    std::optional<std::map<std::string, std::string>>
+        tools; ///< name -> version, "" when present without one; absent tool = absent key
+    std::optional<std::vector<std::string>> libraries; ///< sonames the board's loader knows
+    std::optional<long> clockSkewSeconds;              ///< board minus host
     std::optional<bool> shellQuiet;
     std::optional<std::map<std::string, std::string>> env; ///< CUDA_*, TEENYC_*, LD_LIBRARY_PATH of a login there
     std::optional<std::string> simulated;                  ///< set on a virtual board: what is simulated

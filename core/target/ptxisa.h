@@ -14,8 +14,8 @@ namespace slipway {
 /// What the tables know about one `.target` name.
 struct PtxTarget {
     Capability capability;
-    PtxVersion minPtx;              ///< the oldest `.version` that knows it
-    std::string architecture;       ///< "Ampere (Orin)"
+    PtxVersion minPtx;        ///< the oldest `.version` that knows it
+    std::string architecture; ///< "Ampere (Orin)"
     std::vector<std::string> products;
 };
 
@@ -31,8 +31,8 @@ struct Loadable {
     std::string why; ///< the rule that decided, for people
 };
 
-/// The PTX ISA table, driver-to-PTX and the compatibility rules (targets/ptxisa.json, from NVIDIA's PTX ISA manual; sources
-/// are in that file). Immutable once read.
+/// The PTX ISA table, driver-to-PTX and the compatibility rules (targets/ptxisa.json, from NVIDIA's PTX ISA manual;
+/// sources are in that file). Immutable once read.
 class PtxIsa {
 public:
     [[nodiscard]] static Result<PtxIsa> fromJson(const Json &json);
@@ -66,7 +66,7 @@ private:
     std::vector<std::pair<PtxVersion, std::string>> m_versions; ///< ascending, with their CUDA release
     std::map<int, PtxVersion> m_drivers;
     std::map<int, std::set<int>> m_families; ///< number of an `f` target -> numbers of its family
-    std::map<int, int> m_renamed; ///< old number -> new number of the same chip: 101 -> 110
+    std::map<int, int> m_renamed;            ///< old number -> new number of the same chip: 101 -> 110
     std::set<int> m_tegra;
 };
 

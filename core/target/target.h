@@ -11,17 +11,17 @@ namespace slipway {
 
 /// A kind of board: one file in targets/.
 struct Target {
-    std::string id;     ///< "jetson-orin-nano"
-    std::string name;   ///< "Jetson Orin Nano"
-    std::string triple; ///< "aarch64-linux-gnu"
-    std::string arch;   ///< "aarch64" or "x86_64"
+    std::string id;                       ///< "jetson-orin-nano"
+    std::string name;                     ///< "Jetson Orin Nano"
+    std::string triple;                   ///< "aarch64-linux-gnu"
+    std::string arch;                     ///< "aarch64" or "x86_64"
     std::optional<Capability> capability; ///< absent for the generic ones: the device is asked
     std::map<std::string, int> smCountByPowerMode;
     std::optional<int> smCountMax;
     std::string jetpackFirst; ///< "5.1.1"; empty = no JetPack
     std::string jetpackLast;
     std::string jetpackAssumed; ///< the release that checks without a board assume: "6.2"
-    std::string cudaTargetDir; ///< "aarch64-linux" or "sbsa-linux"
+    std::string cudaTargetDir;  ///< "aarch64-linux" or "sbsa-linux"
     std::vector<std::string> sysrootFolders;
     std::vector<std::string> compatible; ///< device-tree keys that name it, most telling first: "nvidia,p3767-0005"
     std::vector<std::string> modules;    ///< module numbers in TNSPEC: "3767-0005"
@@ -49,12 +49,12 @@ struct Catalog {
     /// The target that facts point to: compatible, then TNSPEC, then model, then the GPU's name, else generic by
     /// architecture. Null when not even that is known.
     [[nodiscard]] const Target *recognise(const BoardFacts &facts) const;
-    /// The facts that a profile alone gives, for checks without a board: capability, and what the JetPack release that the
-    /// profile assumes brings (driver, glibc …). A warning says which one that was.
+    /// The facts that a profile alone gives, for checks without a board: capability, and what the JetPack release that
+    /// the profile assumes brings (driver, glibc …). A warning says which one that was.
     [[nodiscard]] BoardFacts profileFacts(const Target &target) const;
 
-    /// The newest PTX that the board's driver accepts, if it is new enough for the `capability`; otherwise an error with the
-    /// values of both ends. Without a known driver: what the capability needs at least.
+    /// The newest PTX that the board's driver accepts, if it is new enough for the `capability`; otherwise an error
+    /// with the values of both ends. Without a known driver: what the capability needs at least.
     [[nodiscard]] Result<PtxVersion> choosePtx(Capability capability, std::optional<int> driver) const;
 };
 
