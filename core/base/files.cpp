@@ -63,7 +63,7 @@ Result<std::string> readFile(const fs::path &file, std::uint64_t most) {
     return bytes;
 }
 
-Result<void> writeFileAtomically(const fs::path &file, std::string_view bytes, unsigned mode) {
+Result<void> writeFileAtomically(const fs::path &file, std::string_view bytes, unsigned mode, Durable durable) {
     std::error_code error;
     if (file.has_parent_path())
         fs::create_directories(file.parent_path(), error);
@@ -75,7 +75,7 @@ Result<void> writeFileAtomically(const fs::path &file, std::string_view bytes, u
     if (written && ::fchmod(descriptor, mode) != 0)
         written = fail("{}", std::strerror(errno));
     // Without this a power cut could leave the new name with no content.
-    if (written && ::fsync(descriptor) != 0)
+    if (written && durable == Durable::yes && ::fsync(descriptor) != 0)
         written = fail("{}", std::strerror(errno));
     ::close(descriptor);
     if (written && ::rename(temporary.c_str(), file.c_str()) != 0)
