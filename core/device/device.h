@@ -19,12 +19,12 @@ namespace fs = std::filesystem;
 /// A board that the user saved. Holds no secret.
 struct Device {
     std::string name;
-    std::string host; ///< as the user gave it: a name, an address, or a Host of ~/.ssh/config
-    int port = 0;     ///< 0 = from ~/.ssh/config, else 22
-    std::string user; ///< empty = from ~/.ssh/config, else the local user
-    std::string identity; ///< key file; empty = as ssh would choose
-    std::string target;   ///< target id; empty = not known yet
-    std::string machineId; ///< of the board that was seen last
+    std::string host;       ///< as the user gave it: a name, an address, or a Host of ~/.ssh/config
+    int port = 0;           ///< 0 = from ~/.ssh/config, else 22
+    std::string user;       ///< empty = from ~/.ssh/config, else the local user
+    std::string identity;   ///< key file; empty = as ssh would choose
+    std::string target;     ///< target id; empty = not known yet
+    std::string machineId;  ///< of the board that was seen last
     std::string knownHosts; ///< another known_hosts file (virtual boards); empty = the user's own
     bool isVirtual = false;
     std::string lastSeen; ///< ISO 8601, UTC
@@ -38,14 +38,16 @@ struct Device {
 /// Everything a connection needs, gathered before it is opened: nothing is looked up while connecting.
 struct Login {
     Device device;
-    Secret password;                     ///< asked only after the server wanted one
+    Secret password;                           ///< asked only after the server wanted one
     std::map<std::string, Secret> passphrases; ///< key file -> passphrase
     std::string acceptFingerprint; ///< "SHA256:…" that the user accepted for a host that known_hosts does not have
-    bool replaceChangedKey = false; ///< the user said the board was reflashed: the old entry goes, `acceptFingerprint` comes
-    fs::path home;       ///< for ~/.ssh/…; empty = $HOME
-    fs::path configFile; ///< empty = home/.ssh/config
+    bool replaceChangedKey =
+        false;               ///< the user said the board was reflashed: the old entry goes, `acceptFingerprint` comes
+    fs::path home;           ///< for ~/.ssh/…; empty = $HOME
+    fs::path configFile;     ///< empty = home/.ssh/config
     fs::path knownHostsFile; ///< empty = device.knownHosts, else home/.ssh/known_hosts
     bool useAgent = true;
+    fs::path agentSocket; ///< empty = IdentityAgent of ~/.ssh/config, else $SSH_AUTH_SOCK
     std::chrono::milliseconds connectTimeout{10000};
 };
 

@@ -14,9 +14,10 @@ namespace slipway {
 struct RemoteCommand {
     std::string line;
     std::string input; ///< sent to stdin
-    /// When set, called for more stdin after `input`; fills the buffer and returns how much, 0 = end. Must not block for long.
+    /// When set, called for more stdin after `input`; fills the buffer and returns how much, 0 = end. Must not block
+    /// for long. Its error ends the command and is returned.
     std::function<Result<std::size_t>(std::span<char>)> source;
-    /// When set, stdin comes from / stdout goes to this descriptor as it becomes ready (rsync's bridge).
+    /// When set, stdin comes from / stdout goes to this descriptor as it becomes ready (rsync's bridge). Non-blocking.
     int inputDescriptor = -1;
     int outputDescriptor = -1;
     /// When set, stdout bytes go here instead of into the result.
@@ -45,7 +46,12 @@ public:
     [[nodiscard]] Result<Finished> run(const std::vector<std::string> &words, Progress &progress);
 };
 
-/// Opens a session with libssh. Unknown or changed host keys, wanted passwords and locked keys are errors of those kinds.
+/// The fingerprint that the host presented, of an error of kind hostKeyUnknown or hostKeyChanged: what the user accepts
+/// goes into Login::acceptFingerprint.
+[[nodiscard]] std::string presentedFingerprint(const Error &error);
+
+/// Opens a session with libssh. Unknown or changed host keys, wanted passwords and locked keys are errors of those
+/// kinds.
 [[nodiscard]] Result<std::unique_ptr<Session>> connect(const Login &login, Progress &progress);
 
 } // namespace slipway

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opens the connection: ~/.ssh/config through libssh, the socket by ourselves (or by ProxyCommand/ProxyJump), then the
+// key exchange, all non-blocking so that the user can cancel at any moment.
+
+#include "core/device/sessionparts.h"
+
+#include "core/base/text.h"
+
+#include <libssh/callbacks.h>
+#include <libssh/libssh.h>
+
+#include <csignal>
+#include <ctime>
+#include <pthread.h>
+
+namespace slipway {
+
+using namespace std::chrono;
+
+namespace {
+
+// Both are fast where the CPU has AES instructions, which every Jetson has; measured in ../shared/facts/recipes.md.
+constexpr const char *ciphers = "aes128-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,"
+                                "aes256-ctr,aes192-ctr,aes128-ctr";
+
+/// The handle with the byte counters that it points to: they must live equally long.
+struct Holder {
+    ssh_session session = ssh_new();
+    ssh_counter_struct received{};
+    ssh_counter_struct sent{};
+
+    Holder() {
+        if (session)
+            ssh_set_counters(session, &sent, &received);
+    }
+    ~Holder() {
+        if (session)
+            ssh_free(session);
+    }
+    Holder(const Holder &) = delete;
+    Holder &operator=(const Holder &) = delete;
+};
+
+/// What a Link's `event` holds.
+struct Pump {
+    std::shared_ptr<ssh_session_struct> session; // after the event that refers to it
+    const ssh_counter_struct *received = nullptr;
+    ssh_event event = nullptr;
+
+    Pump(std::shared_ptr<ssh_session_struct> from, const ssh_counter_struct *counter)
+        : session(std::move(from))
+        , received(counter)
+        , event(ssh_event_new()) {
+        ssh_event_add_session(event, session.get());
+    }
+    ~Pump() {
+        ssh_event_remove_session(event, session.get());
+        ssh_event_free(event);
+    }
+    Pump(const Pump &) = delete;
+    Pump &operator=(const Pump &) = delete;
+};
+
+std::string option(ssh_session session, ssh_options_e what) {
+    char *value = nullptr;
+    if (ssh_options_get(session, what, &value) != SSH_OK || !value)
+        return {};
+    std::string text(value);
+    ssh_string_free_char(value);
+    return text;
+}
+
+/// Options in the order that gives the user's choice for this device the last word, then ~/.ssh/config, then our
+/// defaults.
+Result<void> configure(ssh_session session, const Login &login) {
+    const auto &device = login.device;
+    const auto home = homeOf(login);
+    const auto set = [session](ssh_options_e what, const std::string &value) {
+        return ssh_options_set(session, what, value.c_str()) == SSH_OK;
+    };
+    const int no = 0;
+    const int yes = 1;
+    ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &no); // ours, below; not whatever is in the process's home
+    ssh_options_set(session, SSH_OPTIONS_NODELAY, &yes);
+    set(SSH_OPTIONS_CIPHERS_C_S, ciphers);
+    set(SSH_OPTIONS_CIPHERS_S_C, ciphers);
+    set(SSH_OPTIONS_SSH_DIR, (home / ".ssh").string());
+    set(SSH_OPTIONS_KNOWNHOSTS, (home / ".ssh/known_hosts").string());
+    if (!set(SSH_OPTIONS_HOST, device.host))
+        return failAs(ErrorKind::usage, "\"{}\" is not a host name", printable(device.host));
+    if (!device.user.empty())
+        set(SSH_OPTIONS_USER, device.user);
+    const auto config = login.configFile.empty() ? home / ".ssh/config" : login.configFile;
+    std::error_code ignored;
+    if (fs::exists(config, ignored) && ssh_options_parse_config(session, config.c_str()) < 0)
+        return fail("cannot read {}: {}", config.string(), ssh_get_error(session));
+    if (login.configFile.empty() && fs::exists("/etc/ssh/ssh_config", ignored))
+        ssh_options_parse_config(session, "/etc/ssh/ssh_config");
+    if (!device.user.empty())
+        set(SSH_OPTIONS_USER, device.user);
+    else if (option(session, SSH_OPTIONS_USER).empty())
+        ssh_options_set(session, SSH_OPTIONS_USER, nullptr); // the local user
+    if (device.port > 0)
+        ssh_options_set(session, SSH_OPTIONS_PORT, &device.port);
+    if (!login.knownHostsFile.empty())
+        set(SSH_OPTIONS_KNOWNHOSTS, login.knownHostsFile.string());
+    else if (!device.knownHosts.empty())
+        set(SSH_OPTIONS_KNOWNHOSTS, device.knownHosts);
+    return {};
+}
+
+/// The library's words for a failed key exchange name both lists; ours say which is whose.
+Error exchangeFailed(const Link &link) {
+    const auto text = link.lastError();
+    const auto at = text.find("no match for method ");
+    if (at != std::string::npos)
+        return Error{
+            .kind = ErrorKind::unreachable,
+            .message = fmt::format("{} and this computer have no algorithm in common: {}", link.where(),
+                                   printable(std::string_view(text).substr(at), 600)),
+            .hint = "update the SSH server of the board, or allow one of the server's algorithms in ~/.ssh/config"};
+    return Error{.kind = ErrorKind::unreachable,
+                 .message = fmt::format("the SSH connection to {} failed: {}", link.where(), printable(text)),
+                 .hint = "if this goes on, look at the log of the board's SSH server (journalctl -u ssh)"};
+}
+
+} // namespace
+
+fs::path homeOf(const Login &login) {
+    if (!login.home.empty())
+        return login.home;
+    const char *home = std::getenv("HOME");
+    return home ? fs::path(home) : fs::path("/");
+}
+
+fs::path expandHome(std::string path, const fs::path &home) {
+    if (path.starts_with("~/"))
+        return home / path.substr(2);
+    if (path.starts_with("%d/"))
+        return home / ".ssh" / path.substr(3);
+    return path;
+}
+
+Result<Link> Link::open(const Login &login, Progress &progress) {
+    const auto deadline = steady_clock::now() + login.connectTimeout;
+    const auto holder = std::make_shared<Holder>();
+    if (!holder->session)
+        return fail("the SSH library could not make a session");
+    Link link;
+    link.ssh = {holder, holder->session};
+    TRY(configure(holder->session, login));
+    link.host = option(holder->session, SSH_OPTIONS_HOST);
+    link.user = option(holder->session, SSH_OPTIONS_USER);
+    unsigned port = 22;
+    ssh_options_get_port(holder->session, &port);
+    link.port = int(port);
+    const auto proxy = option(holder->session, SSH_OPTIONS_PROXYCOMMAND);
+    if (proxy.empty() || proxy == "none") {
+        auto socket = TRY(connectTcp(link.host, link.port, deadline, progress));
+        TRY(awaitSshGreeting(socket.get(), link.host, link.port, deadline, progress));
+        const int descriptor = socket.release(); // the library's from here on
+        ssh_options_set(holder->session, SSH_OPTIONS_FD, &descriptor);
+    }
+    ssh_set_blocking(holder->session, 0);
+    const auto left = duration_cast<milliseconds>(deadline - steady_clock::now());
+    const int connected = TRY(untilDone(link, SSH_AGAIN, std::max(left, 1000ms), "agreeing on keys", progress,
+                                        [&] { return ssh_connect(holder->session); }));
+    if (connected != SSH_OK)
+        return std::unexpected(exchangeFailed(link));
+    link.event = std::make_shared<Pump>(link.ssh, &holder->received);
+    return link;
+}
+
+void Link::wait(std::span<pollfd> more, milliseconds most) const {
+    std::vector<pollfd> entries(more.begin(), more.end());
+    short events = POLLIN;
+    if (ssh_get_poll_flags(ssh.get()) & SSH_WRITE_PENDING)
+        events |= POLLOUT;
+    const int descriptor = ssh_get_fd(ssh.get());
+    entries.push_back({.fd = descriptor, .events = events, .revents = 0});
+    ::poll(entries.data(), entries.size(), int(most.count()));
+    for (std::size_t i = 0; i < more.size(); ++i)
+        more[i].revents = entries[i].revents;
+}
+
+bool Link::pump() {
+    if (!lost.empty())
+        return false;
+    const auto *pump = static_cast<const Pump *>(event.get());
+    // The library reads one small block a turn: go on while bytes come, but let the caller empty its buffers too.
+    for (int turn = 0; turn < 64; ++turn) {
+        const auto before = pump->received->in_bytes;
+        if (ssh_event_dopoll(pump->event, 0) == SSH_ERROR || !ssh_is_connected(ssh.get())) {
+            lost = lastError().empty() ? "the connection was closed by the other side" : lastError();
+            return false;
+        }
+        if (pump->received->in_bytes == before)
+            break;
+    }
+    return true;
+}
+
+std::uint64_t Link::heard() const {
+    return static_cast<const Pump *>(event.get())->received->in_bytes;
+}
+
+void Link::abandon(std::string why) {
+    lost = std::move(why);
+    ssh_silent_disconnect(ssh.get());
+}
+
+std::string Link::lastError() const {
+    return ssh_get_error(ssh.get());
+}
+
+std::unexpected<Error> Link::lostError() const {
+    return std::unexpected(Error{.kind = ErrorKind::unreachable,
+                                 .message = fmt::format("the connection to {} was lost: {}", where(), printable(lost)),
+                                 .hint = "check that the board is on and reachable, then try again"});
+}
+
+NoSigPipe::NoSigPipe() {
+    sigset_t pending;
+    sigset_t pipe;
+    sigset_t before;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    m_wasPending = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    m_wasBlocked = sigismember(&before, SIGPIPE) == 1;
+}
+
+NoSigPipe::~NoSigPipe() {
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    const timespec now{};
+    if (!m_wasPending)
+        (void)sigtimedwait(&pipe, nullptr, &now);
+    if (!m_wasBlocked)
+        pthread_sigmask(SIG_UNBLOCK, &pipe, nullptr);
+}
+
+} // namespace slipway
