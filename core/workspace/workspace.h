@@ -16,7 +16,8 @@ struct Workspace {
     fs::path state;  ///< $XDG_STATE_HOME/slipway: facts, virtual boards, window
     fs::path bin;    ///< where our programs are
     fs::path resources; ///< resources/ beside the source or in the install
-    fs::path installedTargets;
+    fs::path installedTargets; ///< targets/ beside the source or in the install; the user's are in `config`/targets
+    fs::path probePrograms;    ///< directory with {aarch64,x86_64}/slipway-probe
 
     /// From the environment and the running program's own place.
     [[nodiscard]] static Result<Workspace> standard();
@@ -34,6 +35,10 @@ struct Workspace {
     [[nodiscard]] fs::path sysrootDirectory(std::string_view device) const;
 };
 
+/// A name for a device or a profile of the user's: letters, digits, '.', '_' and '-', not beginning with '.' or '-', at most
+/// 64 of them. It becomes a file name.
+[[nodiscard]] bool isName(std::string_view text);
+
 /// devices.json as it was read: entries that could not be read are named in `problems`, the rest is kept, and so are they
 /// in the file when it is written again.
 struct DeviceList {
@@ -41,8 +46,10 @@ struct DeviceList {
     std::vector<std::string> problems;
     [[nodiscard]] const Device *find(std::string_view name) const;
 };
+/// A file that is no JSON at all is an error that says where, and is then never overwritten.
 [[nodiscard]] Result<DeviceList> readDevices(const Workspace &workspace);
-/// Adds or replaces one device; other entries, also broken ones, stay as they are. Names: letters, digits, '.', '_', '-'.
+/// Adds or replaces one device; other entries, also broken ones, stay as they are. The file is private to the user
+/// (0600) and holds no secret.
 [[nodiscard]] Result<void> saveDevice(const Workspace &workspace, const Device &device);
 [[nodiscard]] Result<void> removeDevice(const Workspace &workspace, std::string_view name);
 /// A device by name; the error lists those that exist.
@@ -52,7 +59,7 @@ struct DeviceList {
 [[nodiscard]] Result<void> saveFacts(const Workspace &workspace, std::string_view device, const BoardFacts &facts);
 [[nodiscard]] Result<BoardFacts> loadFacts(const Workspace &workspace, std::string_view device);
 
-/// All finished sysroots, and the one of a device.
+/// All finished sysroots, sorted by directory. Interrupted ones are not among them.
 [[nodiscard]] std::vector<Sysroot> listSysroots(const Workspace &workspace);
 
 } // namespace slipway
