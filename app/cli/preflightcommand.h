@@ -9,4 +9,8 @@ namespace slipway::cli {
 /// The checklist on stdout, for people.
 void printVerdict(const Verdict &verdict);
 
+/// What a deploy did, as a document and for people.
+[[nodiscard]] Json outcomeJson(const DeployOutcome &outcome);
+void printOutcome(const DeployOutcome &outcome, const std::string &device, const std::string &dest);
+
 } // namespace slipway::cli
