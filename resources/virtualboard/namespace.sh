@@ -160,12 +160,14 @@ launch() { # PORT
     setsid "${outer[@]}" unshare --user --map-user=1000 --map-group=1000 --keep-caps --mount --pid --fork --kill-child=KILL --uts --ipc -- \
         "$here/board" inner-namespace "$state" "$root" "$diskMegabytes" "$readOnlyHome" </dev/null >>"$state/sshd.log" 2>&1 9>&- &
     starter=$!
+    trap 'kill "$starter" 2>/dev/null; exit 130' HUP INT TERM # a cancelled start leaves no board behind
     for tries in $(seq 200); do
         kill -0 "$starter" 2>/dev/null || return 1
         if answers "$1"; then
             pid=$(cat "/proc/$starter/task/$starter/children")
             pid=${pid%% *}
             echo "$pid $(processBegan "$pid")" >"$state/process"
+            trap - HUP INT TERM
             disown "$starter"
             return 0
         fi
