@@ -60,6 +60,11 @@ struct Project {
     [[nodiscard]] Json toJson() const;
 };
 
+/// A project's name: letters, digits, '.', '_', '-', at most 64; it becomes part of directory names here and on the board.
+[[nodiscard]] bool isProjectName(std::string_view text);
+/// `text` made into one.
+[[nodiscard]] std::string projectNameFrom(std::string_view text);
+
 /// What Slipway assumes about a tree without slipway.json: CMakeLists.txt (project name and executables), else Cargo.toml
 /// (asks `cargo metadata`), kernels/*.ll, *.bc and *.cu, and data/. Neither build system: an error.
 [[nodiscard]] Result<Project> proposeProject(const fs::path &root);

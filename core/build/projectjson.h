@@ -19,9 +19,5 @@ void proposeFiles(Project &project);
 
 /// Refuses a key that is not among `known`, naming the nearest one.
 [[nodiscard]] Result<void> knownKeys(const Json &object, const std::vector<std::string> &known, std::string_view what);
-/// A project's name: it becomes part of directory names here and on the board.
-[[nodiscard]] bool isProjectName(std::string_view text);
-/// `text` made into one.
-[[nodiscard]] std::string projectNameFrom(std::string_view text);
 
 } // namespace slipway

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/json.h"
+#include "core/build/project.h"
 #include "core/kernel/cache.h"
 
 #include <map>

@@ -10,7 +10,9 @@ namespace slipway {
 struct Package {
     fs::path directory;
     Manifest manifest;
-    std::map<std::string, std::string> env; ///< conf/env, `$RELEASE` not replaced yet
+    /// conf/env, `$RELEASE` not replaced yet. A package of cargo teeny has no such file: this is then what its OPTIONS call
+    /// for, and whoever ships it writes the file.
+    std::map<std::string, std::string> env;
     bool fromTeeny = false; ///< made by `cargo teeny package`: what it does not record is unknown, files were hashed on opening
 
     /// Opens and reads; does not hash files (verifyPackage does). A directory with only the cargo-teeny marker is accepted.
@@ -43,8 +45,12 @@ struct PackageRequest {
 /// Lays the package out beside `destination` and renames it into place; the same inputs give the same bytes. What goes in:
 /// artifacts to bin/, of the cache the images of `kernels` (never what another target or an interrupted run left), data and
 /// models to data/ (a leading "data/" is not doubled), links followed as long as they stay inside the project. Modes are
-/// 0755 for ELF programs and `#!` scripts, by content, else 0644.
+/// 0755 for ELF programs and `#!` scripts, by content, else 0644. A listed kernel whose image is not in the cache is a warning
+/// here and stays in the manifest, so that pre-flight (`cache-present`) reports it with everything else.
 [[nodiscard]] Result<Package> makePackage(const PackageRequest &request, Progress &progress);
+
+/// A build's leftovers, which are never shipped: .rs, .mlir, .lock, .tmp…, and files that are hidden.
+[[nodiscard]] bool isLeftover(std::string_view cacheFileName);
 
 /// Hashes every file against the manifest; an error names the first that differs, is missing or is not listed.
 [[nodiscard]] Result<void> verifyPackage(const Package &package, Progress &progress);
