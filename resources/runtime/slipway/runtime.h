@@ -92,6 +92,7 @@ private:
 
     Loaded load(const std::string &name) const;
     Loaded tryImage(const Image &image) const;
+    void noteInexact(const std::string &name, const Image &image) const;
     [[noreturn]] void throwNotFound(const std::string &name, const Lookup &found) const;
     int attribute(int which) const {
         int value = 0;
@@ -106,6 +107,7 @@ private:
     int m_device = 0;
     int m_capability = 0;
     int m_driverVersion = 0;
+    mutable bool m_noted = false;
     void *m_context = nullptr;
 };
 
@@ -176,6 +178,17 @@ inline void Gpu::throwNotFound(const std::string &name, const Lookup &found) con
     throw Error(Error::Kind::noImage, text);
 }
 
+/// Says once, for the first kernel, that the image was not the one keyed for this device and environment.
+inline void Gpu::noteInexact(const std::string &name, const Image &image) const {
+    if (image.exact || image.kind == Image::Kind::cubin || m_noted)
+        return;
+    m_noted = true;
+    const std::string version = m_ptxVersion ? " and PTX " + std::to_string(*m_ptxVersion) : "";
+    std::fprintf(stderr,
+                 "slipway: the cache has no image of \"%s\" keyed for sm_%d%s; took %s (%s), others may be alike\n",
+                 name.c_str(), m_capability, version.c_str(), image.path.c_str(), image.target.c_str());
+}
+
 /// Tries what was found in order of preference and says on stderr when it had to make do.
 inline Gpu::Loaded Gpu::load(const std::string &name) const {
     const Lookup found = lookUp(m_cache, name, m_capability, m_ptxVersion);
@@ -187,11 +200,7 @@ inline Gpu::Loaded Gpu::load(const std::string &name) const {
             Loaded loaded = tryImage(image);
             if (firstError)
                 std::fprintf(stderr, "slipway: %s; took %s instead\n", firstError->what(), image.path.c_str());
-            if (image.kind == Image::Kind::ptx && !image.exact)
-                std::fprintf(stderr, "slipway: the cache has no image of \"%s\" keyed for sm_%d%s; took %s (%s)\n",
-                             name.c_str(), m_capability,
-                             m_ptxVersion ? (" and PTX " + std::to_string(*m_ptxVersion)).c_str() : "",
-                             image.path.c_str(), image.target.c_str());
+            noteInexact(name, image);
             return loaded;
         } catch (const Error &error) {
             if (!firstError)
