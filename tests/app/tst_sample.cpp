@@ -167,6 +167,17 @@ private Q_SLOTS:
         QCOMPARE(QDir(package.dir.filePath("made/here")).entryList(QDir::AllEntries | QDir::NoDotAndDotDot).size(), 1);
     }
 
+    void aVariantsNameIsKeyedByThePlainCapability() {
+        const Package package;
+        const auto cache = package.dir.filePath("made");
+        const auto result = run(package, {"--device", "cuda", "--options", "capability=sm_90a", "--cache-dir", cache});
+        QCOMPARE(result.exitCode, 0);
+        const auto hash = slipway::runtime::imageKey("fill_generated__f32", "sm_90", std::nullopt);
+        QFile file(cache + "/fill_generated_" + QString::fromStdString(hash) + ".o");
+        QVERIFY2(file.open(QIODevice::ReadOnly), qPrintable(result.out));
+        QVERIFY(file.readAll().contains(".version 8.0\n.target sm_90a\n"));
+    }
+
     void badArgumentsGetOneLineAndOne_data() {
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<QString>("message");

@@ -24,7 +24,7 @@ namespace {
 constexpr const char *kernelId = "fill_generated__f32";
 
 struct Target {
-    std::string capability; ///< as the cache key spells it, such as sm_87
+    std::string capability; ///< such as sm_87 or sm_90a
     std::optional<std::uint32_t> ptxVersion;
 };
 
@@ -160,8 +160,10 @@ std::string generate(const Generation &request) {
         throw std::runtime_error("unknown device \"" + request.device + "\", needed cuda");
     const Target target = readOptions(request.options);
     makeFolder(request.cache);
+    // the board looks up by its plain capability, also where the PTX is for its "a" or "f" variant
+    const std::string plain = target.capability.substr(0, target.capability.find_last_of("0123456789") + 1);
     const std::string path = request.cache + "/" + generatedKernel + "_" +
-                             slipway::runtime::imageKey(kernelId, target.capability, target.ptxVersion) + ".o";
+                             slipway::runtime::imageKey(kernelId, plain, target.ptxVersion) + ".o";
     if (!request.force && ::access(path.c_str(), F_OK) == 0)
         return "kept " + path + " (--force writes it again)";
     writeFile(path, ptxText(target));
