@@ -136,10 +136,10 @@ bool readImage(const char *path, Text &bytes, std::size_t &size, Text &reason) {
 
 TextList namedEntries(std::string_view image) {
     TextList entries;
-    const bool isBinary = startsWith(image, "\x7f"
-                                            "ELF") ||
-                          startsWith(image, "\x50\xed\x55\xba");
-    if (isBinary || std::memchr(image.data(), 0, image.size()))
+    if (startsWith(image, "\x7f"
+                          "ELF"))
+        return cubinEntries(image);
+    if (startsWith(image, "\x50\xed\x55\xba") || std::memchr(image.data(), 0, image.size())) // a fatbin, or no text
         return entries;
     if (const std::string_view name = metaName(image); !name.empty())
         entries.add(name);

@@ -12,7 +12,11 @@ void addImages(TextList &to, const char *path);
 /// cubin must not leave our memory. False with the reason when it cannot be read.
 bool readImage(const char *path, Text &bytes, std::size_t &size, Text &reason);
 
-/// The kernels that PTX text names: the `// meta:name=` line and every `.entry`. Nothing for binary images.
+/// The kernels that the image names: for PTX the `// meta:name=` line and every `.entry`, for a cubin its symbols,
+/// nothing for a fatbin.
 TextList namedEntries(std::string_view image);
+
+/// The kernels in a cubin's symbol table; nothing for any other bytes.
+TextList cubinEntries(std::string_view image);
 
 } // namespace slipway::probe

@@ -124,7 +124,8 @@ int cuCtxSetCurrent(void *context) {
     return 0;
 }
 
-/// Takes text with a `.version` up to 8.5; the module is a copy of the text.
+/// Takes text with a `.version` up to 8.5; the module is a copy of the text. Of an ELF it only sees that it is one,
+/// with a kernel `k`.
 int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *keys, void **values) {
     const char *text = image;
     if (strstr(text, "HANG"))
@@ -132,6 +133,13 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *ke
             pause();
     if (strstr(text, "CRASH"))
         raise(SIGKILL);
+    if (strncmp(text,
+                "\x7f"
+                "ELF",
+                4) == 0) {
+        *module = strdup(".entry k(");
+        return 0;
+    }
     const char *version = strstr(text, ".version ");
     if (!version)
         return 200;

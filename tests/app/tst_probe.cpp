@@ -15,6 +15,8 @@
 #include <QTest>
 #include <QVersionNumber>
 
+#include <cstring>
+
 namespace {
 
 struct Ran {
@@ -74,6 +76,36 @@ void addArchitectures() {
 
 constexpr auto good =
     "// meta:id=k\n// meta:name=k\n.version 8.2\n.target sm_87\n/* .entry no( */\n.visible .entry k(){}\n";
+
+template <class Number>
+void put(QByteArray &bytes, qsizetype offset, Number value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+}
+
+/// A cubin's skeleton: a symbol table at 64 with the kernel "k" and the plain function "f", their names at 136, and two
+/// section headers at 144.
+QByteArray cubin() {
+    QByteArray bytes(144 + 2 * 64, '\0');
+    bytes.replace(0, 4,
+                  "\x7f"
+                  "ELF");
+    put<quint16>(bytes, 18, 190);
+    put<quint64>(bytes, 40, 144);
+    put<quint16>(bytes, 58, 64);
+    put<quint16>(bytes, 60, 2);
+    put<quint32>(bytes, 64 + 24, 1);
+    put<quint16>(bytes, 64 + 28, 0x1012);
+    put<quint32>(bytes, 64 + 48, 3);
+    put<quint16>(bytes, 64 + 52, 0x0012);
+    bytes.replace(137, 3, QByteArray("k\0f", 3));
+    put<quint32>(bytes, 144 + 4, 2);
+    put<quint64>(bytes, 144 + 24, 64);
+    put<quint64>(bytes, 144 + 32, 72);
+    put<quint32>(bytes, 144 + 40, 1);
+    put<quint64>(bytes, 208 + 24, 136);
+    put<quint64>(bytes, 208 + 32, 8);
+    return bytes;
+}
 
 } // namespace
 
@@ -226,6 +258,31 @@ private Q_SLOTS:
         QCOMPARE(lines[7]["unreadable"], QJsonValue(1));
         QCOMPARE(lines[7]["hung"], QJsonValue(1));
         QCOMPARE(lines[7]["crashed"], QJsonValue(1));
+    }
+
+    void aCubinsKernelsAreItsMarkedSymbols() {
+        QTemporaryDir dir;
+        write(dir.filePath("k.cubin"), cubin());
+        const auto result = runWithDriver({"load", dir.path()});
+        QCOMPARE(result.exitCode, 0);
+        QCOMPARE(result.lines().value(0)["entries"], QJsonValue(QJsonArray({"k"})));
+    }
+
+    void truncatedAndTwistedCubinsHarmNobody() {
+        QTemporaryDir dir;
+        const auto whole = cubin();
+        for (int length = 4; length < whole.size(); length += 3)
+            write(dir.filePath(QString("cut%1.cubin").arg(length)), whole.left(length));
+        for (int offset = 16; offset + 8 <= whole.size(); offset += 4) {
+            auto twisted = whole;
+            put<quint64>(twisted, offset, 0xfffffffffffffff0);
+            write(dir.filePath(QString("twist%1.cubin").arg(offset)), twisted);
+        }
+        const auto summary = runWithDriver({"load", dir.path()}).lines().constLast();
+        QCOMPARE(summary["crashed"], QJsonValue(0));
+        QCOMPARE(summary["hung"], QJsonValue(0));
+        QVERIFY(summary["images"].toInt() > 120);
+        QVERIFY(summary["ok"].toInt() > 100);
     }
 
     void goodImagesExitWithZero() {
