@@ -40,7 +40,12 @@ struct Attempt {
     [[nodiscard]] ssh_session session() const { return link.ssh.get(); }
     template <typename Call>
     Result<int> call(const Call &once) {
-        return untilDone(link, SSH_AUTH_AGAIN, duration_cast<milliseconds>(answerTime), "login", progress, once);
+        const auto unlessGone = [&] {
+            const int result = once();
+            // After the server hung up the library would say "again" for ever.
+            return result == SSH_AUTH_AGAIN && !ssh_is_connected(session()) ? int(SSH_AUTH_ERROR) : result;
+        };
+        return untilDone(link, SSH_AUTH_AGAIN, duration_cast<milliseconds>(answerTime), "login", progress, unlessGone);
     }
     [[nodiscard]] int methods() const { return ssh_userauth_list(session(), nullptr); }
 };
@@ -145,13 +150,13 @@ Result<int> tryAgent(Attempt &attempt) {
     std::thread([shared, link = attempt.link] {
         const NoSigPipe guard;
         int result = SSH_AUTH_AGAIN;
-        while (result == SSH_AUTH_AGAIN && !shared->stop.stop_requested()) {
+        while (result == SSH_AUTH_AGAIN && !shared->stop.stop_requested() && ssh_is_connected(link.ssh.get())) {
             result = ssh_userauth_agent(link.ssh.get(), nullptr);
             if (result == SSH_AUTH_AGAIN)
                 link.wait({}, 100ms);
         }
         const std::lock_guard lock(shared->mutex);
-        shared->result = result;
+        shared->result = result == SSH_AUTH_AGAIN ? int(SSH_AUTH_ERROR) : result;
         shared->ready.notify_all();
     }).detach();
     attempt.tried.emplace_back("the keys of the SSH agent");

@@ -27,6 +27,9 @@ constexpr auto openTime = 15s;
 constexpr auto pingAfter = 5s;  ///< of silence
 constexpr auto deadAfter = 14s; ///< of silence, although asked: the promise is 15 s
 
+/// A request that every server must answer, if only by refusing it.
+constexpr const char *keepalive = "SLIPWAY_KEEPALIVE";
+
 int signalNumber(std::string_view name) {
     constexpr std::array<std::pair<std::string_view, int>, 13> numbers{{{"HUP", 1},
                                                                         {"INT", 2},
@@ -82,6 +85,7 @@ private:
     ssh_channel_callbacks_struct m_callbacks{};
     Finished m_finished;
     std::optional<int> m_exit;
+    bool m_closedByPeer = false; // the library's "is closed" is also true once we closed
     std::string m_block = std::string(blockSize, '\0');
     std::string m_input; ///< taken from the source, not yet sent
     std::size_t m_sent = 0;
@@ -115,6 +119,9 @@ Result<void> Exec::open() {
     m_callbacks.channel_exit_signal_function = [](ssh_session, ssh_channel, const char *name, int, const char *,
                                                   const char *, void *self) {
         static_cast<Exec *>(self)->m_exit = 128 + signalNumber(name ? name : "");
+    };
+    m_callbacks.channel_close_function = [](ssh_session, ssh_channel, void *self) {
+        static_cast<Exec *>(self)->m_closedByPeer = true;
     };
     ssh_set_channel_callbacks(m_channel, &m_callbacks);
     const auto ask = [&](const char *what, auto call) -> Result<void> {
@@ -292,9 +299,9 @@ Result<void> Exec::watch() {
     }
     if (now - m_heardAt > pingAfter && now - m_asked > pingAfter) {
         m_asked = now;
-        // A request that every server must answer, if only by refusing it. A second call sends the next one.
-        if (ssh_channel_request_env(m_channel, "SLIPWAY_KEEPALIVE", "1") != SSH_AGAIN)
-            (void)ssh_channel_request_env(m_channel, "SLIPWAY_KEEPALIVE", "1");
+        // The first call ends the request before, the second sends the next one.
+        if (ssh_channel_request_env(m_channel, keepalive, "1") != SSH_AGAIN)
+            (void)ssh_channel_request_env(m_channel, keepalive, "1");
     }
     if (m_command.timeout > 0ms && now - m_progressed > m_command.timeout)
         return fail("\"{}\" on {} did nothing for {}", line(), m_link.where(), formatDuration(m_command.timeout));
@@ -312,22 +319,29 @@ void Exec::waitForMore() {
     m_link.wait(std::span(entries).first(used), 100ms);
 }
 
-/// Ends the command now: asks first, and closes the socket when that is not answered at once.
+/// Ends the command now, and the connection with it when the peer does not answer at once. That the channel is closed
+/// is no such answer: OpenSSH confirms it only after the command ended, and a command may ignore the signal.
 void Exec::close() {
     if (!m_link.lost.empty() || !m_channel)
         return;
-    if (ssh_channel_is_open(m_channel)) {
+    bool answered = !ssh_channel_is_open(m_channel) && m_closedByPeer;
+    const auto until = steady_clock::now() + 500ms;
+    while (!answered && steady_clock::now() < until && m_link.pump()) {
+        for (const int isErrors : {0, 1})
+            while (ssh_channel_read_nonblocking(m_channel, m_block.data(), std::uint32_t(m_block.size()), isErrors) >
+                   0) {
+            }
+        answered = ssh_channel_request_env(m_channel, keepalive, "1") != SSH_AGAIN;
+        if (!answered)
+            m_link.wait({}, 20ms);
+    }
+    if (m_link.lost.empty() && !answered) {
+        m_link.abandon("it did not answer when a command was ended");
+    } else if (ssh_channel_is_open(m_channel)) {
         (void)ssh_channel_request_send_signal(m_channel, "TERM");
         (void)ssh_channel_close(m_channel);
+        m_link.pump();
     }
-    const auto until = steady_clock::now() + 400ms;
-    while (!ssh_channel_is_closed(m_channel) && steady_clock::now() < until && m_link.pump()) {
-        while (ssh_channel_read_nonblocking(m_channel, m_block.data(), std::uint32_t(m_block.size()), 0) > 0) {
-        }
-        m_link.wait({}, 20ms);
-    }
-    if (m_link.lost.empty() && !ssh_channel_is_closed(m_channel))
-        m_link.abandon("it did not answer when a command was ended");
 }
 
 } // namespace

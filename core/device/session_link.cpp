@@ -13,6 +13,7 @@
 #include <csignal>
 #include <ctime>
 #include <pthread.h>
+#include <sys/socket.h>
 
 namespace slipway {
 
@@ -207,7 +208,8 @@ std::uint64_t Link::heard() const {
 
 void Link::abandon(std::string why) {
     lost = std::move(why);
-    ssh_silent_disconnect(ssh.get());
+    // Not ssh_silent_disconnect: that frees channels that are in use.
+    ::shutdown(ssh_get_fd(ssh.get()), SHUT_RDWR);
 }
 
 std::string Link::lastError() const {

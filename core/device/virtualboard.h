@@ -11,8 +11,8 @@ namespace slipway {
 
 namespace fs = std::filesystem;
 
-/// A Jetson-like machine on this one: a real OpenSSH server on 127.0.0.1 whose logins land in an arm64 userland that runs
-/// under qemu, with a simulated CUDA driver. It needs no root where the system allows user namespaces.
+/// A Jetson-like machine on this one: a real OpenSSH server on 127.0.0.1 whose logins land in an arm64 userland that
+/// runs under qemu, with a simulated CUDA driver. It needs no root where the system allows user namespaces.
 struct VirtualBoardOptions {
     fs::path resources; ///< folder with the `board` script, its profiles, `libcuda.so.1` and `board-shell`:
                         ///< share/slipway/virtualboard beside the bin/ that our programs are in
