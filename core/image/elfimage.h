@@ -11,9 +11,9 @@ namespace slipway {
 /// One version of one library that an ELF needs: (libc.so.6, GLIBC_2.34).
 struct SymbolVersion {
     std::string library;
-    std::string version;             ///< "GLIBC_2.34"
+    std::string version;              ///< "GLIBC_2.34"
     std::vector<std::string> symbols; ///< symbols that need it: "__libc_start_main"
-    bool weak = false;               ///< the loader only warns
+    bool weak = false;                ///< the loader only warns
 };
 
 /// What matters of an ELF file for running it elsewhere.

@@ -23,17 +23,17 @@ struct KernelEntry {
 /// What a reader found in one image: facts, no verdict. Problems that make the image unusable are in `damage`.
 struct KernelImage {
     ImageKind kind = ImageKind::ptx;
-    std::optional<Capability> target;      ///< PTX `.target`, cubin's SM
-    std::optional<PtxVersion> ptxVersion;  ///< PTX only
+    std::optional<Capability> target;     ///< PTX `.target`, cubin's SM
+    std::optional<PtxVersion> ptxVersion; ///< PTX only
     int addressSize = 64;
     std::vector<KernelEntry> entries;
-    std::vector<std::string> unresolved;   ///< `.extern .func` without a body, in PTX
-    std::map<std::string, std::string> meta; ///< `// meta:key=value` lines
+    std::vector<std::string> unresolved;      ///< `.extern .func` without a body, in PTX
+    std::map<std::string, std::string> meta;  ///< `// meta:key=value` lines
     std::optional<std::uint64_t> sharedBytes; ///< static shared memory of the largest entry
     std::uint64_t bytes = 0;
-    std::vector<std::string> damage;       ///< one line each: truncated, unbalanced, foreign …
-    std::vector<KernelImage> members;      ///< images inside a fatbin
-    std::string tools;                     ///< "Cuda compilation tools, release 13.0, V13.0.88" where it says so
+    std::vector<std::string> damage;  ///< one line each: truncated, unbalanced, foreign …
+    std::vector<KernelImage> members; ///< images inside a fatbin
+    std::string tools;                ///< "Cuda compilation tools, release 13.0, V13.0.88" where it says so
 };
 
 /// "ptx", "cubin", "fatbin"
@@ -49,7 +49,8 @@ struct KernelImage {
 /// All fatbins inside a host ELF's .nv_fatbin / __nv_relfatbin sections.
 [[nodiscard]] std::vector<KernelImage> fatbinsInElf(std::string_view elf);
 
-/// Element types of the pointer arguments of `tt.func public @…` in a .mlir text: "f32", "f16", "i8", in order; scalars too.
+/// Element types of the pointer arguments of `tt.func public @…` in a .mlir text: "f32", "f16", "i8", in order; scalars
+/// too.
 struct MlirFunction {
     std::string name;
     std::vector<std::string> pointers;

@@ -12,7 +12,8 @@ namespace slipway {
 /// One tensor of a model file.
 struct Tensor {
     std::string name;
-    std::string dtype; ///< safetensors' names: F64 F32 F16 BF16 F8_E4M3 F8_E5M2 I64 I32 I16 I8 U8 BOOL …; GGUF: as its own names
+    std::string dtype; ///< safetensors' names: F64 F32 F16 BF16 F8_E4M3 F8_E5M2 I64 I32 I16 I8 U8 BOOL …; GGUF: as its
+                       ///< own names
     std::vector<std::uint64_t> shape;
     std::uint64_t bytes = 0;
 };
