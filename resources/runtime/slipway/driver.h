@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slipway::runtime {
@@ -20,15 +21,15 @@ class Error : public std::runtime_error {
 public:
     enum class Kind { noDriver, noDevice, noImage, driver };
 
-    Error(Kind kind, const std::string &text)
+    Error(Kind what, const std::string &text)
         : std::runtime_error(text)
-        , kind(kind) {}
-    Error(const std::string &text, int code, std::string name, std::string log)
+        , kind(what) {}
+    Error(const std::string &text, int result, std::string resultName, std::string jitLog)
         : std::runtime_error(text)
         , kind(Kind::driver)
-        , code(code)
-        , name(std::move(name))
-        , log(std::move(log)) {}
+        , code(result)
+        , name(std::move(resultName))
+        , log(std::move(jitLog)) {}
 
     Kind kind;
     int code = 0;     ///< CUresult, 0 unless the driver refused something

@@ -288,8 +288,7 @@ public:
     template <class... Arguments>
     void launch(Extent grid, Extent block, const Arguments &...arguments) const {
         static_assert(sizeof...(Arguments) == sizeof...(Parameters), "one argument for each parameter");
-        std::tuple<typename detail::Argument<Parameters>::Stored...> stored(
-            detail::Argument<Parameters>::of(arguments)...);
+        auto stored = std::make_tuple(detail::Argument<Parameters>::of(arguments)...);
         std::apply(
             [&](auto &...values) {
                 void *addresses[] = {static_cast<void *>(&values)..., nullptr};
