@@ -18,7 +18,8 @@ namespace {
 using Values = std::map<std::string, std::string, std::less<>>;
 
 Command boardCommand(const VirtualBoardOptions &options, const char *verb) {
-    Command command{.program = (options.resources / "board").string(), .arguments = {verb, "--state", options.state.string()}};
+    Command command{.program = (options.resources / "board").string(),
+                    .arguments = {verb, "--state", options.state.string()}};
     if (!options.cache.empty())
         command.arguments.insert(command.arguments.end(), {"--cache", options.cache.string()});
     return command;
@@ -69,8 +70,9 @@ Error scriptFailed(const Command &command, const Finished &finished) {
 
 Result<Values> runBoard(const Command &command, Progress &progress, const LineSink &onLine = {}) {
     if (std::error_code missing; !fs::is_regular_file(command.program, missing))
-        return std::unexpected(Error{.message = fmt::format("cannot find the virtual board's script {}", command.program),
-                                     .hint = "build or install Slipway's share/slipway/virtualboard"});
+        return std::unexpected(
+            Error{.message = fmt::format("cannot find the virtual board's script {}", command.program),
+                  .hint = "build or install Slipway's share/slipway/virtualboard"});
     const Finished finished = TRY(run(command, progress, onLine));
     if (finished.exitCode != 0)
         return std::unexpected(scriptFailed(command, finished));
