@@ -41,7 +41,8 @@ void addFolders(TextList &to, const char *parent, std::string_view prefix, std::
     to.sort(before);
 }
 
-/// Where boards keep the library when the loader's own search does not know it (JetPack 4 to 7, compat packages, WSL).
+/// Where boards keep the library when the loader's own search does not know it (JetPack 4 to 7, compat packages,
+/// containers, WSL); the kernel runtime that programs use looks in the same order.
 TextList knownFolders() {
     TextList folders;
     folders.add("/usr/lib/aarch64-linux-gnu/tegra");
@@ -49,6 +50,7 @@ TextList knownFolders() {
     addFolders(folders, "/opt/nvidia/l4t-gpu-libs", "", "");
     addFolders(folders, "/usr/local", "cuda", "/compat");
     addFolders(folders, "/usr/local", "cuda", "/compat_orin");
+    folders.add("/usr/local/nvidia/lib64");
     folders.add("/usr/lib/x86_64-linux-gnu/nvidia/current");
     folders.add("/usr/lib/wsl/lib");
     return folders;

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -41,22 +42,26 @@ using DevicePointer = unsigned long long; ///< CUdeviceptr
 
 namespace detail {
 
-/// Where boards keep libcuda.so.1 when the loader's own search does not know it.
+/// Where boards keep libcuda.so.1 when the loader's own search does not know it; slipway-probe looks in the same order.
 inline std::vector<std::string> driverFolders() {
-    std::vector<std::string> folders = {"/usr/lib/aarch64-linux-gnu/tegra", "/usr/lib/aarch64-linux-gnu/nvidia",
-                                        "/usr/lib/wsl/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current"};
+    std::vector<std::string> folders = {"/usr/lib/aarch64-linux-gnu/tegra", "/usr/lib/aarch64-linux-gnu/nvidia"};
     const auto addEach = [&folders](const std::string &parent, const std::string &prefix, const std::string &tail) {
         DIR *dir = ::opendir(parent.c_str());
         if (!dir)
             return;
+        const auto before = std::ptrdiff_t(folders.size());
         while (const dirent *entry = ::readdir(dir))
             if (entry->d_name[0] != '.' && std::string(entry->d_name).compare(0, prefix.size(), prefix) == 0)
                 folders.push_back(parent + "/" + entry->d_name + tail);
         ::closedir(dir);
+        std::sort(folders.begin() + before, folders.end());
     };
     addEach("/opt/nvidia/l4t-gpu-libs", "", "");
     addEach("/usr/local", "cuda", "/compat");
     addEach("/usr/local", "cuda", "/compat_orin");
+    for (const char *folder :
+         {"/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/wsl/lib"})
+        folders.push_back(folder);
     return folders;
 }
 
