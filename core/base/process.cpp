@@ -19,7 +19,7 @@ using namespace std::chrono;
 
 namespace {
 
-/// Feeds whole lines of a growing stream to a sink.
+/// Feeds whole lines of a growing stream to a sink. A lone CR ends a line too: that is how programs repaint their progress.
 class Lines {
 public:
     explicit Lines(const LineSink &sink) : m_sink(sink) {}
@@ -28,9 +28,14 @@ public:
             return;
         m_rest += bytes;
         std::size_t from = 0;
-        for (auto end = m_rest.find('\n'); end != std::string::npos; end = m_rest.find('\n', from)) {
-            emitLine(std::string_view(m_rest).substr(from, end - from));
-            from = end + 1;
+        for (auto end = m_rest.find_first_of("\r\n"); end != std::string::npos; end = m_rest.find_first_of("\r\n", from)) {
+            const bool isReturn = m_rest[end] == '\r';
+            if (isReturn && end + 1 == m_rest.size())
+                break; // half of a CRLF, perhaps
+            const bool isPair = isReturn && m_rest[end + 1] == '\n';
+            if (!isReturn || isPair || end > from)
+                emitLine(std::string_view(m_rest).substr(from, end - from));
+            from = end + (isPair ? 2 : 1);
         }
         m_rest.erase(0, from);
     }

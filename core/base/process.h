@@ -32,7 +32,7 @@ struct Finished {
     std::string errors;
 };
 
-/// Called for each complete line of a stream as it comes, without the line end.
+/// Called for each complete line of a stream as it comes, without the line end (LF, CRLF, or the CR of a repainted line).
 using LineSink = std::function<void(std::string_view line)>;
 
 /// Runs a program to its end. A non-zero exit is a value here, not an error; errors are: not found, not startable, timed
