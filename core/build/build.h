@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/build/project.h"
-#include "core/sysroot/sysroot.h"
+#include "core/sysroot/crossflags.h"
 #include "core/target/target.h"
 
 namespace slipway {
@@ -18,10 +18,12 @@ struct Toolchain {
     fs::path container;
     fs::path clangTidy;      ///< empty = `clippy` of a CMake project says that it is missing
     std::optional<Sysroot> sysroot;
+    CrossFlags flags;       ///< what keeps the compilers inside the sysroot; empty without one
     fs::path cudaRoot;      ///< the sysroot's usr/local/cuda, when it has one
-    std::string rustTarget; ///< "aarch64-unknown-linux-gnu"; empty = this machine
+    std::string rustTarget; ///< "aarch64-unknown-linux-gnu"; empty = to be run on this machine (hostToolchain)
 
     [[nodiscard]] bool isNative() const { return triple.empty(); }
+    [[nodiscard]] bool isForThisMachine() const { return rustTarget.empty(); }
 };
 /// What a project needs to be built for `target`. Says what is missing and which Debian package brings it. A target of this
 /// machine's own architecture is built with its own compilers.
