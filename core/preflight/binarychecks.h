@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/preflight/check.h"
+
+namespace slipway {
+
+/// The checks of programs and libraries (DESIGN section 7): one function for each row of the table in checks().
+[[nodiscard]] std::vector<Finding> checkElfArch(const Evidence &evidence, Progress &progress);
+[[nodiscard]] std::vector<Finding> checkGlibc(const Evidence &evidence, Progress &progress);
+[[nodiscard]] std::vector<Finding> checkLibstdcxx(const Evidence &evidence, Progress &progress);
+[[nodiscard]] std::vector<Finding> checkNeededLibs(const Evidence &evidence, Progress &progress);
+[[nodiscard]] std::vector<Finding> checkRpath(const Evidence &evidence, Progress &progress);
+[[nodiscard]] std::vector<Finding> checkRehearsal(const Evidence &evidence, Progress &progress);
+
+} // namespace slipway

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Is the cache there, complete, and is every image in it whole.
+
+#include "core/base/process.h"
+#include "core/base/text.h"
+#include "core/preflight/kernelchecks.h"
+#include "core/preflight/kernelgroups.h"
+
+#include <algorithm>
+#include <array>
+
+namespace slipway {
+
+namespace {
+
+/// Functions that the driver itself provides to device code (CUDA programming guide: printf, malloc, assert).
+constexpr std::array<std::string_view, 4> driverFunctions{"vprintf", "malloc", "free", "__assertfail"};
+
+constexpr const char *rebuild = "slipway aot --force, then slipway package";
+
+void add(std::vector<Finding> &findings, const std::string &subject, std::string found, std::string needed, std::string why,
+         std::string fix = rebuild) {
+    findings.push_back({.status = Status::fail, .subject = subject, .found = std::move(found), .needed = std::move(needed),
+                        .why = std::move(why), .fix = std::move(fix)});
+}
+
+std::vector<std::string> unresolvedIn(const KernelImage &image) {
+    std::vector<std::string> names;
+    for (const auto &name : image.unresolved) {
+        if (std::find(driverFunctions.begin(), driverFunctions.end(), name) == driverFunctions.end())
+            names.push_back(name);
+    }
+    return names;
+}
+
+/// The names that `// meta:name` may have: the entry itself, or teenyc's kernel name of `NAME_entry_point`.
+bool entryFits(const KernelImage &image, const std::string &meta) {
+    return std::any_of(image.entries.begin(), image.entries.end(), [&](const auto &e) { return e.name == meta; });
+}
+
+void inspect(const ShippedImage &shipped, std::vector<Finding> &findings) {
+    const auto &path = shipped.path;
+    if (!shipped.image)
+        return add(findings, path, shipped.unreadable, "a kernel image (PTX, cubin or fatbin)", "a file that the driver cannot load counts as a hit and fails at its first use");
+    const auto &image = *shipped.image;
+    if (!image.damage.empty())
+        return add(findings, path, fmt::format("{}", fmt::join(image.damage, "; ")), "a whole image", "the driver refuses it (CUDA_ERROR_INVALID_PTX or INVALID_IMAGE)");
+    if (path.ends_with(".o") && image.kind != ImageKind::ptx)
+        add(findings, path, fmt::format("a {} under the name of PTX text", imageKindName(image.kind)), "PTX text in a .o of the cache",
+            "programs read metadata and the entry's name from the text (teenygrad: device/program.rs)", "name it .cubin, and put the PTX into the .o");
+    if (const auto names = unresolvedIn(image); !names.empty())
+        add(findings, path, fmt::format("unresolved {}", fmt::join(names, ", ")), "a body for every called function",
+            "the driver answers CUDA_ERROR_INVALID_PTX (218), Unresolved extern function", "link libdevice: slipway aot with libdevice.10.bc, then slipway package");
+    const auto meta = image.meta.find("name");
+    if (meta != image.meta.end() && !image.entries.empty() && !entryFits(image, meta->second))
+        add(findings, path, fmt::format("entry {}", image.entries.front().name), fmt::format("{} (// meta:name)", meta->second),
+            "programs look up the name that the metadata says, and get CUDA_ERROR_NOT_FOUND (500)");
+    if (image.kind != ImageKind::fatbin && image.entries.empty())
+        add(findings, path, "no kernel in it", "at least one .entry", "there is nothing to launch");
+}
+
+/// What ptxas says of one PTX file for the target; nothing = it takes it, or does not know enough to judge.
+std::optional<std::string> assemble(const Evidence &evidence, const std::string &path, Capability device, Progress &progress) {
+    const Command command{.program = evidence.ptxas.string(),
+                          .arguments = {"-arch=" + device.sm(), "--output-file", "/dev/null", (evidence.package.directory / path).string()},
+                          .timeout = std::chrono::seconds(60)};
+    const auto finished = run(command, progress);
+    if (!finished || finished->exitCode == 0)
+        return std::nullopt;
+    // A ptxas that is older than the text, or that no longer (or not yet) knows the GPU, proves nothing.
+    for (const auto *cannotJudge : {"is not defined for option 'gpu-name'", "Unsupported .version"}) {
+        if (finished->errors.find(cannotJudge) != std::string::npos)
+            return std::nullopt;
+    }
+    const auto said = lines(finished->errors);
+    return said.empty() ? "exit status " + std::to_string(finished->exitCode) : printable(said.front());
+}
+
+void assembleAll(const Evidence &evidence, Progress &progress, std::vector<Finding> &findings) {
+    const auto device = evidence.capability();
+    if (evidence.ptxas.empty() || !device)
+        return;
+    for (const auto &kernel : evidence.kernels) {
+        for (const auto &shipped : kernel.images) {
+            // Only what the other checks leave standing: PTX that is whole and meant for this GPU.
+            if (progress.cancelled() || !shipped.image || shipped.image->kind != ImageKind::ptx || !shipped.image->damage.empty() ||
+                !shipped.image->target || !evidence.catalog.isa.ptxRuns(*shipped.image->target, *device).yes || !unresolvedIn(*shipped.image).empty())
+                continue;
+            if (auto refused = assemble(evidence, shipped.path, *device, progress))
+                add(findings, shipped.path, *refused, fmt::format("PTX that ptxas assembles for {}", device->sm()),
+                    fmt::format("{} uses the same compiler as the board's driver", evidence.ptxas.filename().string()));
+        }
+    }
+}
+
+} // namespace
+
+std::vector<Finding> checkCachePresent(const Evidence &evidence, Progress &) {
+    const auto &manifest = evidence.package.manifest;
+    std::vector<Finding> findings;
+    std::error_code ignored;
+    const bool any = std::any_of(evidence.kernels.begin(), evidence.kernels.end(), [](const auto &k) { return !k.images.empty(); });
+    if (!any) {
+        if (!manifest.usesKernels)
+            return skippedBecause("the project has no kernels");
+        const bool missing = !fs::is_directory(evidence.package.directory / "cache", ignored);
+        add(findings, "cache/", missing ? "no cache/ in the package" : "an empty cache/",
+            "the program's kernels, compiled ahead of time", "the board compiles nothing: every look-up would miss", aotCommand(evidence, evidence.capability(), std::nullopt));
+    }
+    for (const auto &record : manifest.kernels) {
+        const bool there = std::any_of(evidence.kernels.begin(), evidence.kernels.end(), [&](const auto &k) {
+            return k.entry.name == record.name && k.entry.hash == record.hash && !k.images.empty();
+        });
+        if (!there)
+            add(findings, fmt::format("cache/{}{}{}.o", record.name, record.hash.empty() ? "" : "_", record.hash), "not in the package",
+                fmt::format("the kernel {} that the ahead-of-time run listed", record.name), "the manifest lists it; the program will look for it");
+    }
+    return findings;
+}
+
+std::vector<Finding> checkKernelIntegrity(const Evidence &evidence, Progress &progress) {
+    if (evidence.kernels.empty())
+        return skippedBecause("the package holds no kernels");
+    std::vector<Finding> findings;
+    for (const auto &kernel : evidence.kernels) {
+        for (const auto &shipped : kernel.images)
+            inspect(shipped, findings);
+    }
+    assembleAll(evidence, progress, findings);
+    return findings;
+}
+
+} // namespace slipway

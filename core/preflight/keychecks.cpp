@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Will the board's process look for the files that are shipped: cache keys and the environment that goes into them
+// (facts/domain.md section 8: HASH = sha256(id, capability text, PTX version)), and what was tuned for another board.
+
+#include "core/base/text.h"
+#include "core/preflight/kernelchecks.h"
+#include "core/preflight/kernelgroups.h"
+
+#include <algorithm>
+#include <set>
+
+namespace slipway {
+
+namespace {
+
+/// What TEENYC_PTX_VERSION gives: a number, nothing when it is not set, nothing with `bad` when it is no number.
+struct EnvironmentPtx {
+    std::optional<PtxVersion> version;
+    std::string text; ///< as it is set; empty = not set
+    bool bad = false;
+};
+
+EnvironmentPtx environmentPtx(const Evidence &evidence) {
+    const auto text = evidence.variable("TEENYC_PTX_VERSION");
+    if (!text || text->empty())
+        return {};
+    const auto number = parseNumber(*text);
+    if (!number || *number > 9999)
+        return {.text = *text, .bad = true};
+    return {.version = PtxVersion::fromCode(int(*number)), .text = *text};
+}
+
+std::string spoken(Capability capability, std::optional<PtxVersion> ptx) {
+    return fmt::format("{}, {}", capability.baseline().sm(), ptx ? fmt::format("TEENYC_PTX_VERSION={}", ptx->code()) : "TEENYC_PTX_VERSION not set");
+}
+
+/// What a shipped HASH was made of.
+struct KeyParts {
+    Capability capability;
+    std::optional<PtxVersion> ptx;
+};
+
+/// Finds by trying every capability and version of the table. Nothing when none gives the HASH.
+std::optional<KeyParts> explainKey(const PtxIsa &isa, const std::string &id, const std::string &hash) {
+    std::set<int> versions;
+    for (int code = 10; code <= isa.newest().code(); ++code)
+        versions.insert(code);
+    for (const auto &target : isa.targets()) {
+        if (target.capability.flavour != Capability::Flavour::baseline)
+            continue;
+        if (cacheKey(id, target.capability.sm(), std::nullopt) == hash)
+            return KeyParts{target.capability, std::nullopt};
+        for (const auto code : versions) {
+            if (cacheKey(id, target.capability.sm(), PtxVersion::fromCode(code)) == hash)
+                return KeyParts{target.capability, PtxVersion::fromCode(code)};
+        }
+    }
+    return std::nullopt;
+}
+
+/// The id of a kernel of the graph path: its .rs is a fixed beginning and then the source whose SHA-256 is the id. The split
+/// is the line from which the id leads to the file's own HASH.
+std::string idFromSource(const CacheEntry &entry, const std::optional<KernelImage> &image) {
+    const auto file = std::find_if(entry.companions.begin(), entry.companions.end(), [](const auto &p) { return p.extension() == ".rs"; });
+    if (file == entry.companions.end() || !image || !image->target)
+        return {};
+    const auto text = readFile(*file, 4U << 20);
+    if (!text)
+        return {};
+    for (std::size_t from = 0; from < text->size();) {
+        const auto id = sourceId(std::string_view(*text).substr(from));
+        for (const auto &ptx : {std::optional<PtxVersion>(), image->ptxVersion}) {
+            if (cacheKey(id, image->target->baseline().sm(), ptx) == entry.hash)
+                return id;
+        }
+        const auto end = text->find('\n', from);
+        from = end == std::string::npos ? text->size() : end + 1;
+    }
+    return {};
+}
+
+std::string idOf(const ShippedKernel &kernel) {
+    if (kernel.entry.record && !kernel.entry.record->id.empty())
+        return kernel.entry.record->id;
+    const auto &image = kernel.images.front().image;
+    if (image) {
+        if (const auto meta = image->meta.find("id"); meta != image->meta.end())
+            return meta->second;
+    }
+    return idFromSource(kernel.entry, image);
+}
+
+/// One kernel by its id, with the HASHes under which it is shipped.
+struct KeyedKernel {
+    std::string name;
+    std::string id;
+    std::vector<std::string> hashes;
+};
+
+Finding missed(const Evidence &evidence, const KeyedKernel &kernel, const std::string &wanted, Capability device, std::optional<PtxVersion> ptx) {
+    const auto parts = explainKey(evidence.catalog.isa, kernel.id, kernel.hashes.front());
+    Finding finding{.status = Status::fail,
+                    .subject = fmt::format("cache/{}_{}.o", kernel.name, kernel.hashes.front()),
+                    .found = parts ? fmt::format("a key for {}", spoken(parts->capability, parts->ptx)) : "a key for something else",
+                    .needed = fmt::format("{}_{}.o ({})", kernel.name, wanted, spoken(device, ptx)),
+                    .why = "the program looks for HASH = sha256(kernel id, capability, TEENYC_PTX_VERSION); no such file means a "
+                           "look-up that misses, and the board has no compiler"};
+    if (parts && parts->capability.number == device.number && parts->ptx)
+        finding.fix = fmt::format("set TEENYC_PTX_VERSION={} in conf/env (slipway package writes it)", parts->ptx->code());
+    else if (parts && parts->capability.number == device.number)
+        finding.fix = "remove TEENYC_PTX_VERSION from conf/env and from the board, or rebuild: " + aotCommand(evidence, device, ptx);
+    else
+        finding.fix = aotCommand(evidence, device, ptx);
+    return finding;
+}
+
+bool builtByTeeny(const Evidence &evidence) {
+    const auto &records = evidence.package.manifest.kernels;
+    return evidence.package.fromTeeny || std::any_of(records.begin(), records.end(), [](const auto &r) { return r.kind == "program"; });
+}
+
+void checkPtxVariable(const Evidence &evidence, std::vector<Finding> &findings) {
+    const auto env = environmentPtx(evidence);
+    const auto built = evidence.package.manifest.ptx;
+    Finding finding{.status = Status::fail, .subject = "conf/env", .found = env.text.empty() ? "TEENYC_PTX_VERSION not set" : "TEENYC_PTX_VERSION=" + env.text};
+    finding.why = "the PTX version is part of every cache key (facts/domain.md section 8): another one, or none, misses every look-up";
+    if (env.bad) {
+        finding.needed = built ? std::to_string(built->code()) : "a number such as 82";
+        finding.why = "teenygrad ignores a value that is not a number, and looks for keys without a version";
+    } else if (built && env.version != built) {
+        finding.needed = fmt::format("TEENYC_PTX_VERSION={}, with which the cache was built", built->code());
+    } else if (built && !evidence.package.env.contains("TEENYC_PTX_VERSION")) {
+        finding.status = Status::warn;
+        finding.found = fmt::format("TEENYC_PTX_VERSION={} only in the board's own environment", env.text);
+        finding.needed = "it in conf/env";
+    } else {
+        return;
+    }
+    finding.fix = built ? fmt::format("TEENYC_PTX_VERSION={} in conf/env (slipway package writes it)", built->code()) : "correct conf/env";
+    findings.push_back(std::move(finding));
+}
+
+/// TEENYC_CACHE_DIR may be absent (`cache/` beside `bin/` is found) or name this release's cache; anything else looks elsewhere.
+void checkCacheVariable(const Evidence &evidence, std::vector<Finding> &findings) {
+    const auto set = evidence.variable("TEENYC_CACHE_DIR");
+    if (!set || set->empty() || *set == "$RELEASE/cache" || *set == "$RELEASE/cache/")
+        return;
+    const bool ours = evidence.package.env.contains("TEENYC_CACHE_DIR");
+    findings.push_back({.status = Status::fail, .subject = ours ? "conf/env" : "the board's environment",
+                        .found = "TEENYC_CACHE_DIR=" + printable(*set), .needed = "TEENYC_CACHE_DIR=$RELEASE/cache",
+                        .why = "the variable decides where kernels are looked for, and the shipped ones are in the release",
+                        .fix = "TEENYC_CACHE_DIR=$RELEASE/cache in conf/env (slipway package writes it)"});
+}
+
+} // namespace
+
+std::vector<Finding> checkCacheKeys(const Evidence &evidence, Progress &progress) {
+    std::map<std::pair<std::string, std::string>, KeyedKernel> keyed;
+    std::size_t unknown = 0;
+    std::size_t loose = 0;
+    for (const auto &kernel : evidence.kernels) {
+        if (progress.cancelled() || kernel.images.empty())
+            continue;
+        if (kernel.entry.hash.empty()) {
+            ++loose;
+            continue;
+        }
+        const auto id = idOf(kernel);
+        if (id.empty()) {
+            ++unknown;
+            continue;
+        }
+        auto &group = keyed[{kernel.entry.name, id}];
+        group.name = kernel.entry.name;
+        group.id = id;
+        group.hashes.push_back(kernel.entry.hash);
+    }
+    if (keyed.empty() && unknown == 0)
+        return skippedBecause(loose > 0 ? "the kernels are loose files that are found by name" : "the package holds no kernels");
+    const auto device = evidence.capability();
+    if (!device)
+        return {notKnown("cache/", "no GPU capability of the board, which is part of every key", "slipway device facts NAME --json, or --target")};
+    const auto ptx = environmentPtx(evidence).version;
+    std::vector<Finding> findings;
+    for (const auto &[key, kernel] : keyed) {
+        const auto wanted = cacheKey(kernel.id, device->sm(), ptx);
+        if (std::find(kernel.hashes.begin(), kernel.hashes.end(), wanted) == kernel.hashes.end())
+            findings.push_back(missed(evidence, kernel, wanted, *device, ptx));
+    }
+    if (unknown > 0)
+        findings.push_back(notKnown("cache/", fmt::format("{} kernels without a recorded id or source", unknown), "build them with slipway aot, which records the id"));
+    return findings;
+}
+
+std::vector<Finding> checkRuntimeEnv(const Evidence &evidence, Progress &) {
+    if (evidence.kernels.empty())
+        return skippedBecause("the package holds no kernels");
+    std::vector<Finding> findings;
+    checkPtxVariable(evidence, findings);
+    checkCacheVariable(evidence, findings);
+    if (builtByTeeny(evidence) && !evidence.variable("TEENYC_PATH"))
+        findings.push_back({.status = Status::warn, .subject = "conf/env", .found = "TEENYC_PATH not set", .needed = "TEENYC_PATH, with any text",
+                            .why = "teenygrad's graph path wants a compiler's path before it looks into the cache, and never uses it on a hit",
+                            .fix = "TEENYC_PATH=none in conf/env (slipway package writes it)"});
+    if (evidence.variable("CUDA_CACHE_DISABLE") == "1")
+        findings.push_back({.status = Status::warn, .subject = "environment", .found = "CUDA_CACHE_DISABLE=1", .needed = "the driver's JIT cache",
+                            .why = "PTX is compiled again at each start, about 0.2 s a kernel", .fix = "unset it, or ship cubins"});
+    return findings;
+}
+
+std::vector<Finding> checkTuning(const Evidence &evidence, Progress &) {
+    // Options as teeny writes them: "capability=sm_87,ptx-version=82,sm-count=16".
+    std::optional<std::uint64_t> built;
+    for (const auto option : split(evidence.package.manifest.options, ',')) {
+        if (trimmed(option).starts_with("sm-count="))
+            built = parseNumber(trimmed(option).substr(9));
+    }
+    if (!built)
+        return skippedBecause("the package does not say what it was tuned for");
+    const auto *gpu = evidence.facts.gpu();
+    if (!gpu || !gpu->smCount)
+        return {notKnown("package", "no SM count of the board", "slipway device facts NAME --json")};
+    if (std::uint64_t(*gpu->smCount) == *built)
+        return {};
+    return {{.status = Status::warn, .subject = "package", .found = fmt::format("tuned for {} SMs", *built),
+             .needed = fmt::format("{} SMs{}", *gpu->smCount, evidence.facts.powerMode ? " (power mode " + *evidence.facts.powerMode + ")" : ""),
+             .why = "grid sizes were chosen for another SM count: it runs, but not as fast as it could",
+             .fix = fmt::format("rebuild with sm-count={}, or change the board's power mode (nvpmodel)", *gpu->smCount)}};
+}
+
+} // namespace slipway
