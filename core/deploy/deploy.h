@@ -7,11 +7,10 @@
 namespace slipway {
 
 struct PlannedFile {
-    enum class Action { link, send } action = Action::send; ///< link = hard link from the live release
+    enum class Action { link, send } action = Action::send; ///< link = hard link to the same path of the live release
     std::string path;
     std::uint64_t bytes = 0;
-    std::string why;        ///< "new", "content differs", "same as in vector_add-1a2b…"
-    std::string from = {};  ///< link: the file's path in the live release
+    std::string why; ///< "new", "content differs", "same as in vector_add-1a2b…"
 };
 
 /// What a deploy will do: a value that can be shown, tested and explained before anything is sent.
