@@ -68,6 +68,7 @@ Result<void> readGpu(const Json &json, Manifest &manifest, std::string_view what
         manifest.capability = TRY_IN(Capability::parse(TRY(required<std::string>(json, "capability", what))), what);
     if (json.contains("ptx_version"))
         manifest.ptx = TRY_IN(PtxVersion::parse(TRY(required<std::string>(json, "ptx_version", what))), what);
+    manifest.usesKernels = TRY(member(json, "uses_kernels", true, what));
     for (const auto &entry : *TRY(list(json, "kernels", what)))
         manifest.kernels.push_back(TRY(kernelRecordFromJson(entry, fmt::format("{}: kernels", what))));
     for (const auto &entry : *TRY(list(json, "models", what)))
@@ -95,6 +96,7 @@ Json Manifest::toJson() const {
     json["models"] = Json::array();
     for (const auto &model : models)
         json["models"].push_back({{"path", model.path}, {"dtype", model.dtype}});
+    json["uses_kernels"] = usesKernels;
     json["kernels"] = Json::array();
     for (const auto &kernel : kernels)
         json["kernels"].push_back(slipway::toJson(kernel));

@@ -140,6 +140,7 @@ Manifest manifestOf(const PackageRequest &request) {
     manifest.health = project.healthCommand;
     manifest.dest = project.dest;
     manifest.keep = project.keep;
+    manifest.usesKernels = !request.project.kernels.empty();
     manifest.kernels = request.kernels;
     for (auto &kernel : manifest.kernels) { // when and why it was compiled differs between runs that made the same bytes
         kernel.builtAt = 0;
