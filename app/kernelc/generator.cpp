@@ -6,6 +6,7 @@
 #include "generator.h"
 
 #include "core/base/text.h"
+#include "core/kernel/source.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -186,15 +187,10 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, int level) {
     passes.run(module, modules);
 }
 
-/// What the driver itself provides to PTX (CUDA C++ programming guide: formatted output, dynamic allocation, assertion).
-bool driverProvides(llvm::StringRef name) {
-    return name == "vprintf" || name == "malloc" || name == "free" || name == "__assertfail";
-}
-
 std::vector<std::string> unresolvedOf(const llvm::Module &module) {
     std::vector<std::string> names;
     for (const auto &function : module) {
-        if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() && !driverProvides(function.getName()))
+        if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() && !driverProvides(function.getName().str()))
             names.push_back(function.getName().str());
     }
     for (const auto &global : module.globals()) { // an extern in shared memory (3) is sized at the launch

@@ -40,7 +40,8 @@ std::string firstLine(std::string_view text) {
             .output = job.output,
             .error = "LLVM gave up: " + firstLine(shown),
             .detail = std::string(shown),
-            .hint = "the kernel uses what LLVM cannot generate for this capability; the others are not affected"});
+            .hint = "the kernel uses what LLVM cannot generate for this capability; the others are not affected",
+            .last = true});
     ::_exit(gaveUp);
 }
 

@@ -24,7 +24,7 @@ struct KernelTools {
 struct AotRequest {
     std::vector<KernelSource> sources;
     std::vector<Capability> capabilities;
-    std::optional<PtxVersion> ptx; ///< empty = Catalog::choosePtx for each capability
+    std::optional<PtxVersion> ptx; ///< empty = Catalog::choosePtx for each capability, as far as our LLVM knows it
     std::optional<int> driver;     ///< cuDriverGetVersion of the board, if known
     std::string options;           ///< teeny's --options text; understood for our kinds, forwarded verbatim to `program`
     fs::path cacheDirectory;
@@ -41,11 +41,14 @@ struct AotOutcome {
 };
 struct AotReport {
     std::vector<AotOutcome> outcomes;
+    std::map<Capability, PtxVersion> ptx; ///< the version of each capability: what TEENYC_PTX_VERSION must say on the board
     std::vector<std::string> notes; ///< "no ptxas here: the board will compile the PTX at first load"
     [[nodiscard]] bool allGood() const;
 };
 
 /// Compiles everything that is not in the cache yet. One kernel that fails does not stop the others; the report carries it.
+/// Errors of the run as a whole: options that nobody knows (`usage`), a PTX version that the target or the board cannot take
+/// (`stopped`, with the value that works), a cache that cannot be written, cancelled.
 [[nodiscard]] Result<AotReport> compileKernels(const AotRequest &request, const KernelTools &tools, const Catalog &catalog, Progress &progress);
 
 } // namespace slipway

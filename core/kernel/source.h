@@ -18,11 +18,15 @@ enum class SourceKind { llvmIr, cuda, program, prebuilt };
 struct KernelSource {
     SourceKind kind = SourceKind::llvmIr;
     std::string name;  ///< of the image: the file's stem
-    fs::path file;     ///< absolute; for `program` the executable
+    fs::path file;     ///< absolute; for `program` the executable; for `prebuilt` also a whole cache directory
     std::string label; ///< as the project names it, for people
     std::vector<std::string> arguments; ///< program: what comes before --device
     std::string compiler;               ///< cuda: "clang" or "nvcc"
     std::vector<std::string> flags;     ///< cuda: extra compiler flags
 };
+
+/// Functions that PTX may leave open because the CUDA driver has them (CUDA C++ programming guide: formatted output, dynamic
+/// memory, assertion).
+[[nodiscard]] bool driverProvides(std::string_view function);
 
 } // namespace slipway

@@ -69,6 +69,8 @@ Json toJson(const WorkerResult &result) {
         json["hint"] = result.hint;
     if (result.outputFailed)
         json["outputFailed"] = true;
+    if (result.last)
+        json["last"] = true;
     if (result.usedLibdevice)
         json["libdevice"] = true;
     return json;
@@ -84,6 +86,7 @@ Result<WorkerResult> workerResultFromJson(const Json &json) {
     result.hint = TRY(member<std::string>(json, "hint", {}, resultText));
     result.outputFailed = TRY(member<bool>(json, "outputFailed", false, resultText));
     result.usedLibdevice = TRY(member<bool>(json, "libdevice", false, resultText));
+    result.last = TRY(member<bool>(json, "last", false, resultText));
     result.entries = TRY(member<std::vector<std::string>>(json, "entries", {}, resultText));
     result.unresolved = TRY(member<std::vector<std::string>>(json, "unresolved", {}, resultText));
     result.milliseconds = TRY(member<int>(json, "ms", 0, resultText));

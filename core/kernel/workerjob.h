@@ -39,6 +39,7 @@ struct WorkerResult {
     std::vector<std::string> entries;
     std::vector<std::string> unresolved;
     bool usedLibdevice = false;
+    bool last = false; ///< the process ends after this answer: LLVM gave it up
     int milliseconds = 0;
 };
 [[nodiscard]] Json toJson(const WorkerResult &result);
