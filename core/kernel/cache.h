@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/json.h"
 #include "core/base/progress.h"
 #include "core/image/kernelimage.h"
 #include "core/kernel/key.h"

@@ -296,7 +296,7 @@ Result<AotReport> compileKernels(const AotRequest &request, const KernelTools &t
     const auto targets = TRY(chooseTargets(request, options, catalog, llvm));
     auto units = TRY(unitsOf(request, targets));
     const auto scratch = TRY_IN(ScratchDir::in(request.cacheDirectory), "the kernel cache cannot be written");
-    CompileContext context{.request = request, .tools = tools, .isa = catalog.isa};
+    CompileContext context(request, tools, catalog.isa);
     context.options = options;
     context.llvm = llvm;
     context.scratch = scratch.path();

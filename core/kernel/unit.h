@@ -12,6 +12,8 @@ namespace slipway {
 
 /// What all compilations of one run share: values, but for what is guarded.
 struct CompileContext {
+    CompileContext(const AotRequest &askedFor, const KernelTools &found, const PtxIsa &table) : request(askedFor), tools(found), isa(table) {}
+
     const AotRequest &request;
     const KernelTools &tools;
     const PtxIsa &isa;
