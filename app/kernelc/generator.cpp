@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM IR to PTX: parse, link what libdevice has to give, optimise, refuse what stays unresolved, generate. LLVM's types
-// stay in this file.
+// LLVM IR to PTX: parse, link what libdevice has to give, optimise, refuse what stays unresolved, generate. LLVM's
+// types stay in this file.
 
 #include "generator.h"
 
@@ -66,8 +66,9 @@ void setGpuTriple(llvm::Module &module) {
 }
 
 std::unique_ptr<llvm::TargetMachine> targetMachine(const WorkerJob &job) {
-    const auto level = std::array{llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Default,
-                                  llvm::CodeGenOptLevel::Aggressive}[std::size_t(job.opt)];
+    const auto level =
+        std::array{llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Default,
+                   llvm::CodeGenOptLevel::Aggressive}[std::size_t(job.opt)];
 #if LLVM_VERSION_MAJOR >= 21
     const llvm::Triple triple(gpuTriple);
 #else
@@ -92,7 +93,8 @@ WorkerDescription describeLlvm() {
     }
     for (const auto &feature : info->getAllProcessorFeatures()) {
         const std::string_view name = feature.Key;
-        if (const auto code = parseNumber(name.substr(std::min<std::size_t>(3, name.size()))); name.starts_with("ptx") && code)
+        if (const auto code = parseNumber(name.substr(std::min<std::size_t>(3, name.size())));
+            name.starts_with("ptx") && code)
             description.ptxVersions.push_back(PtxVersion::fromCode(int(*code)));
     }
     std::sort(description.capabilities.begin(), description.capabilities.end());
@@ -110,7 +112,8 @@ std::set<const llvm::Function *> kernelsOf(const llvm::Module &module) {
     const auto *annotations = module.getNamedMetadata("nvvm.annotations");
     for (unsigned i = 0; annotations && i < annotations->getNumOperands(); ++i) {
         const auto *node = annotations->getOperand(i);
-        const auto *value = node->getNumOperands() > 1 ? llvm::dyn_cast_or_null<llvm::ValueAsMetadata>(node->getOperand(0)) : nullptr;
+        const auto *value =
+            node->getNumOperands() > 1 ? llvm::dyn_cast_or_null<llvm::ValueAsMetadata>(node->getOperand(0)) : nullptr;
         const auto *function = value ? llvm::dyn_cast<llvm::Function>(value->getValue()) : nullptr;
         for (unsigned key = 1; function && key < node->getNumOperands(); ++key) {
             const auto *text = llvm::dyn_cast_or_null<llvm::MDString>(node->getOperand(key));
@@ -131,7 +134,8 @@ void limitRegisters(llvm::Module &module, int most) {
         auto &context = module.getContext();
         auto *number = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), std::uint64_t(most));
         module.getOrInsertNamedMetadata("nvvm.annotations")
-            ->addOperand(llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(function), llvm::MDString::get(context, "maxnreg"),
+            ->addOperand(llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(function),
+                                                     llvm::MDString::get(context, "maxnreg"),
                                                      llvm::ConstantAsMetadata::get(number)}));
 #endif
     }
@@ -180,8 +184,8 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, int level) {
     builder.registerFunctionAnalyses(functions);
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, sccs, modules);
-    const auto levels = std::array{llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
-                                   llvm::OptimizationLevel::O3};
+    const auto levels = std::array{llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                   llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
     auto passes = level == 0 ? builder.buildO0DefaultPipeline(levels[0])
                              : builder.buildPerModuleDefaultPipeline(levels[std::size_t(level)]);
     passes.run(module, modules);
@@ -190,7 +194,8 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, int level) {
 std::vector<std::string> unresolvedOf(const llvm::Module &module) {
     std::vector<std::string> names;
     for (const auto &function : module) {
-        if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() && !driverProvides(function.getName().str()))
+        if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() &&
+            !driverProvides(function.getName().str()))
             names.push_back(function.getName().str());
     }
     for (const auto &global : module.globals()) { // an extern in shared memory (3) is sized at the launch
@@ -290,8 +295,9 @@ Result<void> Generator::load(const fs::path &input) {
                     printable(diagnostic.getMessage().str()));
     const llvm::Triple triple(source->module->getTargetTriple());
     if (!triple.str().empty() && triple.getArch() != llvm::Triple::nvptx64)
-        return std::unexpected(Error{.message = fmt::format("the module is for {}, needed {}", printable(triple.str()), gpuTriple),
-                                     .hint = "compile it as device code, or remove its target triple"});
+        return std::unexpected(
+            Error{.message = fmt::format("the module is for {}, needed {}", printable(triple.str()), gpuTriple),
+                  .hint = "compile it as device code, or remove its target triple"});
     std::string broken;
     llvm::raw_string_ostream stream(broken);
     if (llvm::verifyModule(*source->module, &stream))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slipway-kernelc: LLVM's code generator in a process of its own. Reads one job a line (core/kernel/workerjob.h) and answers
-// each with one line as soon as it is done. When LLVM gives up, the job is answered as failed and the process ends: whoever
-// feeds it starts another.
+// slipway-kernelc: LLVM's code generator in a process of its own. Reads one job a line (core/kernel/workerjob.h) and
+// answers each with one line as soon as it is done. When LLVM gives up, the job is answered as failed and the process
+// ends: whoever feeds it starts another.
 
 #include "generator.h"
 
@@ -19,9 +19,13 @@ namespace {
 
 constexpr int gaveUp = 70; // EX_SOFTWARE of sysexits.h
 
-std::string line(const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string line(const Json &json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
-void answer(const WorkerResult &result) { std::cout << line(toJson(result)) << std::flush; }
+void answer(const WorkerResult &result) {
+    std::cout << line(toJson(result)) << std::flush;
+}
 
 /// The first line of LLVM's message without the addresses of its nodes, which differ from run to run.
 std::string firstLine(std::string_view text) {

@@ -47,7 +47,8 @@ void addFile(CacheEntry &entry, const fs::path &file, const CacheFileName &name)
 
 bool belongsToAKernel(const CacheFileName &name) {
     static constexpr std::string_view known[] = {".o", ".ptx", ".cubin", ".fatbin", ".mlir", ".rs", ".lock"};
-    return isTemporary(name.extension) || std::find(std::begin(known), std::end(known), name.extension) != std::end(known);
+    return isTemporary(name.extension) ||
+           std::find(std::begin(known), std::end(known), name.extension) != std::end(known);
 }
 
 Result<std::vector<Draft>> list(const fs::path &directory) {
@@ -108,7 +109,8 @@ void attachRecords(std::vector<Draft> &drafts, const fs::path &directory) {
         std::error_code error;
         const auto &inputs = found->second->inputs;
         if (!inputs.empty() && !fs::exists(inputs.front().file, error))
-            draft.entry.remarks.push_back(fmt::format("orphan: its source {} is gone", printable(found->second->record.source)));
+            draft.entry.remarks.push_back(
+                fmt::format("orphan: its source {} is gone", printable(found->second->record.source)));
     }
 }
 
@@ -129,8 +131,9 @@ void remarkDuplicates(std::vector<Draft> &drafts) {
 Result<KernelCache> KernelCache::read(const fs::path &directory, Progress &progress) {
     std::error_code error;
     if (!fs::is_directory(directory, error))
-        return std::unexpected(Error{.message = fmt::format("{} is not a directory (needed a kernel cache)", printable(directory.string())),
-                                     .hint = "slipway aot makes one"});
+        return std::unexpected(Error{
+            .message = fmt::format("{} is not a directory (needed a kernel cache)", printable(directory.string())),
+            .hint = "slipway aot makes one"});
     auto drafts = TRY(list(directory));
     inParallel(drafts.size(), 0, progress, [&](std::size_t index) {
         readFacts(drafts[index]);

@@ -10,8 +10,8 @@
 
 namespace slipway {
 
-/// What ahead-of-time compilation recorded about one image: `NAME_HASH.json` is not written beside it (boards need it not);
-/// all records of a cache live in `cache/.slipway-kernels.json` on the host and in the package's manifest.
+/// What ahead-of-time compilation recorded about one image: `NAME_HASH.json` is not written beside it (boards need it
+/// not); all records of a cache live in `cache/.slipway-kernels.json` on the host and in the package's manifest.
 struct KernelRecord {
     std::string name;
     std::string hash;
@@ -36,8 +36,9 @@ struct KernelRecord {
 struct CacheEntry {
     std::string name;
     std::string hash;
-    fs::path image;   ///< NAME_HASH.o (PTX), or a loose .ptx/.cubin/.fatbin; empty when there is only a cubin or leftovers
-    fs::path cubin;   ///< NAME_HASH.cubin
+    fs::path
+        image; ///< NAME_HASH.o (PTX), or a loose .ptx/.cubin/.fatbin; empty when there is only a cubin or leftovers
+    fs::path cubin;                   ///< NAME_HASH.cubin
     std::vector<fs::path> companions; ///< .mlir, .rs, .lock
     std::uint64_t bytes = 0;          ///< of all its files
     long modified = 0;                ///< Unix time of the image

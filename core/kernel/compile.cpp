@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ahead-of-time run: plan, see what is up to date, compile the rest by kind, assemble, record. What fails is reported and
-// does not stop the others, unless the cache itself cannot be written.
+// The ahead-of-time run: plan, see what is up to date, compile the rest by kind, assemble, record. What fails is
+// reported and does not stop the others, unless the cache itself cannot be written.
 
 #include "core/kernel/aotplan.h"
 #include "core/kernel/parallel.h"
@@ -21,7 +21,8 @@ using Units = std::vector<CompileUnit>;
 using UnitPointers = std::vector<CompileUnit *>;
 
 bool hasKind(const AotRequest &request, SourceKind kind) {
-    return std::any_of(request.sources.begin(), request.sources.end(), [kind](const KernelSource &source) { return source.kind == kind; });
+    return std::any_of(request.sources.begin(), request.sources.end(),
+                       [kind](const KernelSource &source) { return source.kind == kind; });
 }
 
 void describeTools(CompileContext &context, Progress &progress) {
@@ -87,9 +88,12 @@ void removeOldCubin(const CompileUnit &unit, const CompileContext &context) {
 
 Result<void> compileOne(CompileUnit &unit, CompileContext &context, Progress &progress) {
     switch (unit.source.kind) {
-    case SourceKind::cuda: return compileCuda(unit, context, progress);
-    case SourceKind::program: return runKernelProgram(unit, context, progress);
-    default: return takePrebuilt(unit, context, progress);
+    case SourceKind::cuda:
+        return compileCuda(unit, context, progress);
+    case SourceKind::program:
+        return runKernelProgram(unit, context, progress);
+    default:
+        return takePrebuilt(unit, context, progress);
     }
 }
 
@@ -134,7 +138,8 @@ void assemble(const CubinJob &job, CompileContext &context, std::mutex &mutex, P
         return;
     const std::lock_guard lock(mutex); // a program's images share its unit
     if (made.error().detail.find("Unsupported .version") != std::string::npos)
-        context.note(fmt::format("{} does not know PTX {}: no cubin for {}", context.ptxasTool, job.unit->ptx.text(), job.unit->title()));
+        context.note(fmt::format("{} does not know PTX {}: no cubin for {}", context.ptxasTool, job.unit->ptx.text(),
+                                 job.unit->title()));
     else
         job.unit->error = Error(made.error()).in(job.stored->record.name);
 }
@@ -151,7 +156,8 @@ Result<void> assembleAll(Units &units, CompileContext &context, Progress &progre
     }
     for (auto &unit : units) {
         for (auto &stored : unit.made) {
-            if (!unit.error && needsCubin(stored, unit.capability, context) && !brought.contains(stored.image.file.stem()))
+            if (!unit.error && needsCubin(stored, unit.capability, context) &&
+                !brought.contains(stored.image.file.stem()))
                 jobs.push_back({&unit, &stored});
         }
     }
@@ -198,7 +204,9 @@ void completeRecords(Units &units) {
 }
 
 /// Whether a unit has an image that a record can speak of.
-bool isMade(const StoredRecord &stored) { return !stored.image.file.empty() || !stored.cubin.file.empty(); }
+bool isMade(const StoredRecord &stored) {
+    return !stored.image.file.empty() || !stored.cubin.file.empty();
+}
 
 Result<void> record(const Units &units, const CompileContext &context, Progress &progress) {
     std::vector<StoredRecord> made;
@@ -223,7 +231,8 @@ AotReport reportOn(const Units &units, const AotTargets &targets, CompileContext
     AotReport report{.outcomes = {}, .ptx = targets, .notes = {}};
     for (const auto &unit : units) {
         if (servedByAnother(unit, units)) {
-            context.note(fmt::format("{} is left out for {}: {}", unit.source.label, unit.capability.sm(), unit.error->message));
+            context.note(
+                fmt::format("{} is left out for {}: {}", unit.source.label, unit.capability.sm(), unit.error->message));
             continue;
         }
         if (!unit.error) {
@@ -238,15 +247,18 @@ AotReport reportOn(const Units &units, const AotTargets &targets, CompileContext
         record.target = unit.capability;
         record.ptx = unit.ptx;
         record.why = unit.why;
-        report.outcomes.push_back({.record = std::move(record), .built = false, .error = Error(*unit.error).in(unit.title())});
+        report.outcomes.push_back(
+            {.record = std::move(record), .built = false, .error = Error(*unit.error).in(unit.title())});
     }
     report.notes = context.notes();
     return report;
 }
 
 std::string summary(const Units &units, std::size_t stale) {
-    const auto failed = std::count_if(units.begin(), units.end(), [](const CompileUnit &unit) { return unit.error.has_value(); });
-    return failed > 0 ? fmt::format("{} built, {} up to date, {} failed", stale - std::size_t(failed), units.size() - stale, failed)
+    const auto failed =
+        std::count_if(units.begin(), units.end(), [](const CompileUnit &unit) { return unit.error.has_value(); });
+    return failed > 0 ? fmt::format("{} built, {} up to date, {} failed", stale - std::size_t(failed),
+                                    units.size() - stale, failed)
                       : fmt::format("{} built, {} up to date", stale, units.size() - stale);
 }
 
@@ -285,10 +297,12 @@ Result<void> work(Units &units, CompileContext &context, Progress &progress) {
 } // namespace
 
 bool AotReport::allGood() const {
-    return std::none_of(outcomes.begin(), outcomes.end(), [](const AotOutcome &outcome) { return outcome.error.has_value(); });
+    return std::none_of(outcomes.begin(), outcomes.end(),
+                        [](const AotOutcome &outcome) { return outcome.error.has_value(); });
 }
 
-Result<AotReport> compileKernels(const AotRequest &request, const KernelTools &tools, const Catalog &catalog, Progress &progress) {
+Result<AotReport> compileKernels(const AotRequest &request, const KernelTools &tools, const Catalog &catalog,
+                                 Progress &progress) {
     const auto options = TRY(parseAotOptions(request.options));
     if (!options.unknown.empty() && !hasKind(request, SourceKind::program))
         return std::unexpected(unknownOptions(options));

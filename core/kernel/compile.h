@@ -10,13 +10,13 @@ namespace slipway {
 
 /// The programs that compile kernels, found before a run (never inside one).
 struct KernelTools {
-    fs::path kernelc;     ///< slipway-kernelc; always there
-    fs::path clang;       ///< empty = no .cu can be compiled with clang
-    fs::path ptxas;       ///< empty = no cubins, and nothing is assembled as a check
+    fs::path kernelc; ///< slipway-kernelc; always there
+    fs::path clang;   ///< empty = no .cu can be compiled with clang
+    fs::path ptxas;   ///< empty = no cubins, and nothing is assembled as a check
     fs::path nvcc;
-    fs::path cudaRoot;    ///< toolkit with headers; empty = the small prelude in `resources` is used
-    fs::path libdevice;   ///< libdevice.10.bc; empty = unresolved __nv_ functions are errors
-    fs::path resources;   ///< Slipway's own resources/
+    fs::path cudaRoot;  ///< toolkit with headers; empty = the small prelude in `resources` is used
+    fs::path libdevice; ///< libdevice.10.bc; empty = unresolved __nv_ functions are errors
+    fs::path resources; ///< Slipway's own resources/
 };
 [[nodiscard]] KernelTools findKernelTools(const fs::path &ownBinDirectory, const fs::path &resources);
 
@@ -26,7 +26,7 @@ struct AotRequest {
     std::vector<Capability> capabilities;
     std::optional<PtxVersion> ptx; ///< empty = Catalog::choosePtx for each capability, as far as our LLVM knows it
     std::optional<int> driver;     ///< cuDriverGetVersion of the board, if known
-    std::string options;           ///< teeny's --options text; understood for our kinds, forwarded verbatim to `program`
+    std::string options; ///< teeny's --options text; understood for our kinds, forwarded verbatim to `program`
     fs::path cacheDirectory;
     bool force = false;
     bool cubin = true; ///< where ptxas knows the capability
@@ -41,14 +41,17 @@ struct AotOutcome {
 };
 struct AotReport {
     std::vector<AotOutcome> outcomes;
-    std::map<Capability, PtxVersion> ptx; ///< the version of each capability: what TEENYC_PTX_VERSION must say on the board
+    std::map<Capability, PtxVersion>
+        ptx;                        ///< the version of each capability: what TEENYC_PTX_VERSION must say on the board
     std::vector<std::string> notes; ///< "no ptxas here: the board will compile the PTX at first load"
     [[nodiscard]] bool allGood() const;
 };
 
-/// Compiles everything that is not in the cache yet. One kernel that fails does not stop the others; the report carries it.
-/// Errors of the run as a whole: options that nobody knows (`usage`), a PTX version that the target or the board cannot take
+/// Compiles everything that is not in the cache yet. One kernel that fails does not stop the others; the report carries
+/// it. Errors of the run as a whole: options that nobody knows (`usage`), a PTX version that the target or the board
+/// cannot take
 /// (`stopped`, with the value that works), a cache that cannot be written, cancelled.
-[[nodiscard]] Result<AotReport> compileKernels(const AotRequest &request, const KernelTools &tools, const Catalog &catalog, Progress &progress);
+[[nodiscard]] Result<AotReport> compileKernels(const AotRequest &request, const KernelTools &tools,
+                                               const Catalog &catalog, Progress &progress);
 
 } // namespace slipway

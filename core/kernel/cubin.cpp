@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ptxas: machine code beside the PTX, so that the board need not translate at the first load, and what the kernel costs.
+// ptxas: machine code beside the PTX, so that the board need not translate at the first load, and what the kernel
+// costs.
 
 #include "core/kernel/unit.h"
 
@@ -31,7 +32,8 @@ void readResources(std::string_view output, KernelRecord &record) {
         record.sharedBytes = std::max(record.sharedBytes, numberBefore(line, " bytes smem"));
         const int stores = numberBefore(line, " bytes spill stores");
         if (stores >= 0)
-            record.spillBytes = std::max(record.spillBytes, stores + std::max(0, numberBefore(line, " bytes spill loads")));
+            record.spillBytes =
+                std::max(record.spillBytes, stores + std::max(0, numberBefore(line, " bytes spill loads")));
     }
     if (record.registers >= 0 && record.sharedBytes < 0)
         record.sharedBytes = 0; // ptxas leaves it out when there is none
@@ -44,7 +46,8 @@ Result<void> makeCubin(StoredRecord &stored, Capability capability, CompileConte
     name.replace_extension(".cubin");
     const auto scratch = context.scratch / name;
     const Command command{.program = context.tools.ptxas.string(),
-                          .arguments = {"-v", "-arch=" + capability.sm(), (context.request.cacheDirectory / stored.image.file).string(), "-o",
+                          .arguments = {"-v", "-arch=" + capability.sm(),
+                                        (context.request.cacheDirectory / stored.image.file).string(), "-o",
                                         scratch.string()}};
     const auto finished = TRY(run(command, progress));
     if (finished.exitCode != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA C++ to PTX through clang, or nvcc where a project asks for it. Without a CUDA toolkit a small prelude of ours takes
-// the place of its headers.
+// CUDA C++ to PTX through clang, or nvcc where a project asks for it. Without a CUDA toolkit a small prelude of ours
+// takes the place of its headers.
 
 #include "core/kernel/unit.h"
 
@@ -22,8 +22,8 @@ Command clangCommand(const CompileUnit &unit, const CompileContext &context) {
     const auto &tools = context.tools;
     Command command{.program = tools.clang.string(),
                     .arguments = {"-x", "cuda", "--cuda-device-only", "-S", "--cuda-gpu-arch=" + unit.capability.sm(),
-                                  fmt::format("--cuda-feature=+ptx{}", unit.ptx.code()), fmt::format("-O{}", context.options.optLevel),
-                                  "-Wno-unknown-cuda-version"},
+                                  fmt::format("--cuda-feature=+ptx{}", unit.ptx.code()),
+                                  fmt::format("-O{}", context.options.optLevel), "-Wno-unknown-cuda-version"},
                     .directory = projectRoot(unit.source)};
     auto &arguments = command.arguments;
     if (!tools.cudaRoot.empty()) {
@@ -32,24 +32,28 @@ Command clangCommand(const CompileUnit &unit, const CompileContext &context) {
         const auto prelude = tools.resources / "cuda" / "slipway_cuda_prelude.h";
         arguments.insert(arguments.end(), {"-nocudainc", "-nocudalib", "-include", prelude.string()});
         if (!tools.libdevice.empty())
-            arguments.insert(arguments.end(), {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", tools.libdevice.string()});
+            arguments.insert(arguments.end(),
+                             {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", tools.libdevice.string()});
     }
     return command;
 }
 
 Command nvccCommand(const CompileUnit &unit, const CompileContext &context) {
     return {.program = context.tools.nvcc.string(),
-            .arguments = {"-x", "cu", "-ptx", "-arch=" + unit.capability.sm(), fmt::format("-O{}", context.options.optLevel)},
+            .arguments = {"-x", "cu", "-ptx", "-arch=" + unit.capability.sm(),
+                          fmt::format("-O{}", context.options.optLevel)},
             .directory = projectRoot(unit.source)};
 }
 
 Result<Command> commandFor(const CompileUnit &unit, const CompileContext &context, const Outputs &outputs) {
     const bool nvcc = unit.source.compiler == "nvcc";
     if (!nvcc && !unit.source.compiler.empty() && unit.source.compiler != "clang")
-        return failAs(ErrorKind::usage, "there is no compiler \"{}\" for .cu files (needed clang or nvcc)", printable(unit.source.compiler, 40));
+        return failAs(ErrorKind::usage, "there is no compiler \"{}\" for .cu files (needed clang or nvcc)",
+                      printable(unit.source.compiler, 40));
     if (nvcc ? context.nvccTool.empty() : context.clangTool.empty())
-        return std::unexpected(Error{.message = fmt::format("{} is not installed here, and .cu files need it", nvcc ? "nvcc" : "clang++"),
-                                     .hint = nvcc ? "install the CUDA toolkit, or use \"compiler\": \"clang\"" : "install clang-22"});
+        return std::unexpected(
+            Error{.message = fmt::format("{} is not installed here, and .cu files need it", nvcc ? "nvcc" : "clang++"),
+                  .hint = nvcc ? "install the CUDA toolkit, or use \"compiler\": \"clang\"" : "install clang-22"});
     auto command = nvcc ? nvccCommand(unit, context) : clangCommand(unit, context);
     auto &arguments = command.arguments;
     arguments.insert(arguments.end(), {"-MD", "-MF", outputs.dependencies.string(), "-o", outputs.ptx.string()});
@@ -96,8 +100,8 @@ bool comesWithATool(const fs::path &file, const KernelTools &tools) {
         return !directory.empty() && path.starts_with(directory.lexically_normal().string() + "/");
     };
     std::error_code ignored;
-    return inside(tools.cudaRoot) || inside(fs::weakly_canonical(tools.cudaRoot, ignored)) || inside("/usr/lib") || inside("/usr/include") ||
-           inside("/usr/local/cuda");
+    return inside(tools.cudaRoot) || inside(fs::weakly_canonical(tools.cudaRoot, ignored)) || inside("/usr/lib") ||
+           inside("/usr/include") || inside("/usr/local/cuda");
 }
 
 Result<void> noteInputs(CompileUnit &unit, const Outputs &outputs, CompileContext &context, Progress &progress) {
@@ -105,7 +109,8 @@ Result<void> noteInputs(CompileUnit &unit, const Outputs &outputs, CompileContex
     for (auto file : dependenciesOf(TRY(readFile(outputs.dependencies)))) {
         file = (root / file).lexically_normal();
         const auto &inputs = unit.only().inputs;
-        const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const FileStamp &input) { return input.file == file; });
+        const bool known =
+            std::any_of(inputs.begin(), inputs.end(), [&](const FileStamp &input) { return input.file == file; });
         if (!known && !comesWithATool(file, context.tools))
             unit.only().inputs.push_back(TRY(context.contents.stamp(file, nullptr, progress)));
     }
@@ -149,7 +154,8 @@ Result<void> compileCuda(CompileUnit &unit, CompileContext &context, Progress &p
         if (const auto first = firstError(finished.errors); !first.empty())
             error.message = first;
         if (finished.errors.find("No space left on device") != std::string::npos)
-            context.abort(Error{.message = fmt::format("no space left on the disk of {}", context.request.cacheDirectory.string())});
+            context.abort(Error{
+                .message = fmt::format("no space left on the disk of {}", context.request.cacheDirectory.string())});
         return std::unexpected(std::move(error));
     }
     TRY(noteInputs(unit, outputs, context, progress));
@@ -157,8 +163,10 @@ Result<void> compileCuda(CompileUnit &unit, CompileContext &context, Progress &p
     if (context.options.maxRegisters)
         ptx = limitRegisters(ptx, *context.options.maxRegisters);
     if (auto good = checkPtx(ptx, unit, record.tool, unit.only().record); !good)
-        return std::unexpected(unit.source.compiler == "nvcc" ? std::move(good).error().hinted("nvcc knows one PTX version: use \"compiler\": \"clang\" for this kernel")
-                                                              : std::move(good).error());
+        return std::unexpected(unit.source.compiler == "nvcc"
+                                   ? std::move(good).error().hinted(
+                                         "nvcc knows one PTX version: use \"compiler\": \"clang\" for this kernel")
+                                   : std::move(good).error());
     unit.only().image = TRY(context.publish(stem + ".o", metaLines(record, ptx) + ptx));
     return {};
 }

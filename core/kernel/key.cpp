@@ -38,9 +38,11 @@ CacheFileName parseCacheFileName(std::string_view fileName) {
     for (auto at = fileName.find('_'); at != std::string_view::npos; at = fileName.find('_', at + 1)) {
         const auto hash = fileName.substr(at + 1, hashLength);
         const auto rest = fileName.substr(std::min(fileName.size(), at + 1 + hashLength));
-        if (at > 0 && hash.size() == hashLength && hash.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+        if (at > 0 && hash.size() == hashLength &&
+            hash.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
             (rest.empty() || rest.front() == '.')) {
-            return {.name = std::string(fileName.substr(0, at)), .hash = std::string(hash), .extension = std::string(rest)};
+            return {
+                .name = std::string(fileName.substr(0, at)), .hash = std::string(hash), .extension = std::string(rest)};
         }
     }
     const auto dot = fileName.rfind('.');
@@ -50,6 +52,8 @@ CacheFileName parseCacheFileName(std::string_view fileName) {
     return parsed;
 }
 
-std::string sourceId(std::string_view source) { return sha256(source); }
+std::string sourceId(std::string_view source) {
+    return sha256(source);
+}
 
 } // namespace slipway

@@ -13,7 +13,8 @@ namespace {
 Result<int> numberIn(std::string_view key, std::string_view value, int least, int most) {
     const auto number = parseNumber(value);
     if (!number || *number < std::uint64_t(least) || *number > std::uint64_t(most))
-        return failAs(ErrorKind::usage, "option {} is \"{}\", needed a number from {} to {}", key, printable(value, 40), least, most);
+        return failAs(ErrorKind::usage, "option {} is \"{}\", needed a number from {} to {}", key, printable(value, 40),
+                      least, most);
     return int(*number);
 }
 
@@ -64,8 +65,9 @@ Result<AotOptions> parseAotOptions(std::string_view text) {
 
 Error unknownOptions(const AotOptions &options) {
     return Error{.kind = ErrorKind::usage,
-                 .message = fmt::format("unknown option {} (needed capability, ptx-version, sm-count, opt-level or maxnreg)",
-                                        printable(fmt::format("{}", fmt::join(options.unknown, ", ")), 80)),
+                 .message =
+                     fmt::format("unknown option {} (needed capability, ptx-version, sm-count, opt-level or maxnreg)",
+                                 printable(fmt::format("{}", fmt::join(options.unknown, ", ")), 80)),
                  .hint = "other options are understood only by kernels of kind program"};
 }
 

@@ -9,8 +9,8 @@
 
 namespace slipway {
 
-/// The `--options` text of `cargo teeny aot`: "capability=sm_87,ptx-version=82,opt-level=2". Slipway's own kinds of kernels
-/// understand the keys below; `program` gets the text as it is.
+/// The `--options` text of `cargo teeny aot`: "capability=sm_87,ptx-version=82,opt-level=2". Slipway's own kinds of
+/// kernels understand the keys below; `program` gets the text as it is.
 struct AotOptions {
     std::optional<Capability> capability; ///< capability
     std::optional<PtxVersion> ptx;        ///< ptx-version

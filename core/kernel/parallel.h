@@ -8,8 +8,8 @@
 
 namespace slipway {
 
-/// Calls `work(i)` once for each i below `count` on up to `threads` threads (0 = one for each core), in order of i as threads
-/// become free. Begins no more once `progress` is cancelled or `work` returned false; waits for what runs.
+/// Calls `work(i)` once for each i below `count` on up to `threads` threads (0 = one for each core), in order of i as
+/// threads become free. Begins no more once `progress` is cancelled or `work` returned false; waits for what runs.
 void inParallel(std::size_t count, int threads, Progress &progress, const std::function<bool(std::size_t)> &work);
 
 /// 0 = one for each core.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels made elsewhere: PTX, cubins, or a cache directory of teenyc, Triton or nvcc. They are copied under the name that a
-// process looks up, when they can run where they are meant to.
+// Kernels made elsewhere: PTX, cubins, or a cache directory of teenyc, Triton or nvcc. They are copied under the name
+// that a process looks up, when they can run where they are meant to.
 
 #include "core/kernel/unit.h"
 
@@ -22,15 +22,17 @@ Error doesNotFit(std::string message, std::string hint) {
 Result<void> checkPtxVersion(const KernelImage &image, const CompileUnit &unit, const CompileContext &context) {
     const auto version = *image.ptxVersion;
     if (const auto *known = context.isa.find(*image.target); known && version < known->minPtx)
-        return std::unexpected(doesNotFit(fmt::format("its PTX {} is older than {} needs (needed {} or newer)", version.text(), image.target->sm(),
-                                                      known->minPtx.text()),
+        return std::unexpected(doesNotFit(fmt::format("its PTX {} is older than {} needs (needed {} or newer)",
+                                                      version.text(), image.target->sm(), known->minPtx.text()),
                                           fmt::format("make it again as PTX {}", known->minPtx.text())));
     if (!context.request.driver)
         return {};
     const auto accepted = context.isa.newestForDriver(*context.request.driver);
     if (accepted && version > accepted->newest)
-        return std::unexpected(doesNotFit(fmt::format("its PTX {} is newer than the board's driver accepts (at most {})", version.text(), accepted->newest.text()),
-                                          fmt::format("make it again as PTX {}", std::min(unit.ptx, accepted->newest).text())));
+        return std::unexpected(
+            doesNotFit(fmt::format("its PTX {} is newer than the board's driver accepts (at most {})", version.text(),
+                                   accepted->newest.text()),
+                       fmt::format("make it again as PTX {}", std::min(unit.ptx, accepted->newest).text())));
     return {};
 }
 
@@ -66,8 +68,9 @@ Result<void> checkLoadable(const KernelImage &image, const CompileUnit &unit, co
     const auto runs = isCubin ? context.isa.cubinRuns(*image.target, unit.capability.baseline())
                               : context.isa.ptxRuns(*image.target, unit.capability.baseline());
     if (!runs.yes)
-        return std::unexpected(doesNotFit(fmt::format("it is for {} and cannot run on {}: {}", image.target->sm(), unit.capability.sm(), runs.why),
-                                          fmt::format("make it again for {}", unit.capability.sm())));
+        return std::unexpected(doesNotFit(
+            fmt::format("it is for {} and cannot run on {}: {}", image.target->sm(), unit.capability.sm(), runs.why),
+            fmt::format("make it again for {}", unit.capability.sm())));
     return isCubin || !image.ptxVersion ? Result<void>() : checkPtxVersion(image, unit, context);
 }
 
@@ -80,7 +83,8 @@ Result<std::vector<KernelSource>> expandPrebuilt(const KernelSource &directory) 
             at.disable_recursion_pending();
         const auto extension = at->path().extension();
         std::error_code ignored;
-        if (!at->is_regular_file(ignored) || (extension != ".o" && extension != ".ptx" && extension != ".cubin" && extension != ".fatbin"))
+        if (!at->is_regular_file(ignored) ||
+            (extension != ".o" && extension != ".ptx" && extension != ".cubin" && extension != ".fatbin"))
             continue;
         auto source = directory;
         source.file = at->path();
@@ -91,8 +95,9 @@ Result<std::vector<KernelSource>> expandPrebuilt(const KernelSource &directory) 
     if (error)
         return fail("cannot read {}: {}", printable(directory.file.string()), error.message());
     if (sources.empty())
-        return std::unexpected(Error{.message = fmt::format("{} holds no kernel (needed .o, .ptx or .cubin files)", directory.label),
-                                     .hint = "name the directory that holds the images"});
+        return std::unexpected(
+            Error{.message = fmt::format("{} holds no kernel (needed .o, .ptx or .cubin files)", directory.label),
+                  .hint = "name the directory that holds the images"});
     std::sort(sources.begin(), sources.end(), [](const auto &a, const auto &b) { return a.file < b.file; });
     return sources;
 }
@@ -108,8 +113,9 @@ Result<void> takePrebuilt(CompileUnit &unit, CompileContext &context, Progress &
     if (!image.damage.empty())
         return fail("it cannot be used: {}", image.damage.front());
     if (image.kind == ImageKind::fatbin)
-        return std::unexpected(Error{.message = "it is a fatbin, and a cache holds single images",
-                                     .hint = "make PTX or a cubin instead (nvcc -ptx, nvcc -cubin), or take one out with cuobjdump -xptx all"});
+        return std::unexpected(Error{
+            .message = "it is a fatbin, and a cache holds single images",
+            .hint = "make PTX or a cubin instead (nvcc -ptx, nvcc -cubin), or take one out with cuobjdump -xptx all"});
     TRY(checkLoadable(image, unit, context));
     nameImage(record, image, bytes, unit);
     const auto stem = fmt::format("{}_{}", record.name, record.hash);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of kind `program`: teenygrad's contract. The program writes its own cache; it runs into a directory of its own, so
-// that a half-written or outdated file can never be taken for a kernel, and what is good moves over.
+// Kernels of kind `program`: teenygrad's contract. The program writes its own cache; it runs into a directory of its
+// own, so that a half-written or outdated file can never be taken for a kernel, and what is good moves over.
 
 #include "core/kernel/unit.h"
 
@@ -20,8 +20,10 @@ Command commandFor(const CompileUnit &unit, const CompileContext &context, const
     Command command{.program = unit.source.file.string(),
                     .arguments = unit.source.arguments,
                     .directory = projectRoot(unit.source),
-                    .environment = {{"TEENYC_PTX_VERSION", std::to_string(unit.ptx.code())}, {"TEENYC_CACHE_DIR", directory.string()}}};
-    command.arguments.insert(command.arguments.end(), {"--device", "cuda", "--options", options, "--cache-dir", directory.string()});
+                    .environment = {{"TEENYC_PTX_VERSION", std::to_string(unit.ptx.code())},
+                                    {"TEENYC_CACHE_DIR", directory.string()}}};
+    command.arguments.insert(command.arguments.end(),
+                             {"--device", "cuda", "--options", options, "--cache-dir", directory.string()});
     if (context.request.force)
         command.arguments.emplace_back("--force");
     return command;
@@ -37,8 +39,8 @@ std::vector<std::string> dtypesFrom(const fs::path &mlir) {
 }
 
 /// One image that the program wrote: checked, put under its name, recorded.
-Result<StoredRecord> takeImage(const fs::path &file, const CacheFileName &name, const StoredRecord &common, const CompileUnit &unit,
-                               CompileContext &context) {
+Result<StoredRecord> takeImage(const fs::path &file, const CacheFileName &name, const StoredRecord &common,
+                               const CompileUnit &unit, CompileContext &context) {
     auto stored = common;
     const auto bytes = TRY(readFile(file));
     const auto shown = file.filename().string();
@@ -76,7 +78,8 @@ void addRecord(std::vector<StoredRecord> &all, StoredRecord stored) {
         same->cubin = stored.cubin;
 }
 
-Result<std::vector<StoredRecord>> takeOver(const fs::path &directory, const CompileUnit &unit, CompileContext &context) {
+Result<std::vector<StoredRecord>> takeOver(const fs::path &directory, const CompileUnit &unit,
+                                           CompileContext &context) {
     std::vector<StoredRecord> all;
     std::vector<fs::path> files;
     for (const auto &entry : fs::directory_iterator(directory)) {
@@ -92,7 +95,8 @@ Result<std::vector<StoredRecord>> takeOver(const fs::path &directory, const Comp
         else if (!name.hash.empty() && (name.extension == ".mlir" || name.extension == ".rs"))
             TRY(context.publish(file.filename().string(), TRY(readFile(file))));
         else if (name.extension != ".lock")
-            context.note(fmt::format("{} left {}, which is not named NAME_HASH.o: it is not used", unit.source.label, printable(file.filename().string())));
+            context.note(fmt::format("{} left {}, which is not named NAME_HASH.o: it is not used", unit.source.label,
+                                     printable(file.filename().string())));
     }
     return all;
 }
@@ -101,14 +105,16 @@ Result<std::vector<StoredRecord>> takeOver(const fs::path &directory, const Comp
 
 Result<void> runKernelProgram(CompileUnit &unit, CompileContext &context, Progress &progress) {
     const auto directory = TRY(ScratchDir::in(context.scratch));
-    auto finished = runChecked(commandFor(unit, context, directory.path()), progress, [&](std::string_view line) { progress.note(printable(line)); });
+    auto finished = runChecked(commandFor(unit, context, directory.path()), progress,
+                               [&](std::string_view line) { progress.note(printable(line)); });
     if (!finished)
         return std::unexpected(std::move(finished).error());
     auto made = TRY(takeOver(directory.path(), unit, context));
     if (made.empty())
-        return std::unexpected(Error{.message = fmt::format("{} ended well but wrote no NAME_HASH.o", unit.source.label),
-                                     .hint = "it must write its kernels into the directory that --cache-dir names",
-                                     .detail = tailLines(finished->output + finished->errors, 20)});
+        return std::unexpected(
+            Error{.message = fmt::format("{} ended well but wrote no NAME_HASH.o", unit.source.label),
+                  .hint = "it must write its kernels into the directory that --cache-dir names",
+                  .detail = tailLines(finished->output + finished->errors, 20)});
     unit.made = std::move(made);
     return {};
 }

@@ -53,8 +53,10 @@ bool isOldScratch(const fs::path &file) {
     std::error_code error;
     if (fs::is_directory(fs::symlink_status(file, error)))
         return name.starts_with(".slipway-") && name.size() == 15 && olderThan(file, directoryAge);
-    const auto inner = name.size() > 8 && name.starts_with('.') ? std::string_view(name).substr(1, name.size() - 8) : std::string_view();
-    return !inner.empty() && name[name.size() - 7] == '.' && !parseCacheFileName(inner).hash.empty() && olderThan(file, fileAge);
+    const auto inner = name.size() > 8 && name.starts_with('.') ? std::string_view(name).substr(1, name.size() - 8)
+                                                                : std::string_view();
+    return !inner.empty() && name[name.size() - 7] == '.' && !parseCacheFileName(inner).hash.empty() &&
+           olderThan(file, fileAge);
 }
 
 } // namespace
@@ -66,7 +68,8 @@ Result<std::vector<fs::path>> pruneCache(const fs::path &directory, Progress &pr
     fs::directory_iterator at(directory, error), end;
     for (; !error && at != end; at.increment(error)) {
         files.push_back(at->path());
-        if (const auto name = parseCacheFileName(at->path().filename().string()); name.extension == ".o" || name.extension == ".cubin")
+        if (const auto name = parseCacheFileName(at->path().filename().string());
+            name.extension == ".o" || name.extension == ".cubin")
             images.insert(name.name + "_" + name.hash);
     }
     if (error)
@@ -76,7 +79,8 @@ Result<std::vector<fs::path>> pruneCache(const fs::path &directory, Progress &pr
     for (const auto &file : files) {
         TRY(progress.checkpoint());
         const auto name = parseCacheFileName(file.filename().string());
-        const bool isLock = name.extension == ".lock" && !name.hash.empty() && !images.contains(name.name + "_" + name.hash);
+        const bool isLock =
+            name.extension == ".lock" && !name.hash.empty() && !images.contains(name.name + "_" + name.hash);
         const bool isTemporary = !name.hash.empty() && isDeadTemporary(name.extension);
         if (!isTemporary && !isOldScratch(file) && !(isLock && isFree(file)))
             continue;

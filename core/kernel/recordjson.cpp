@@ -7,12 +7,8 @@
 namespace slipway {
 
 Json toJson(const KernelRecord &record) {
-    Json json = {{"name", record.name},
-                 {"hash", record.hash},
-                 {"id", record.id},
-                 {"kind", record.kind},
-                 {"source", record.source},
-                 {"sourceHash", record.sourceHash}};
+    Json json = {{"name", record.name}, {"hash", record.hash},     {"id", record.id},
+                 {"kind", record.kind}, {"source", record.source}, {"sourceHash", record.sourceHash}};
     if (record.target)
         json["target"] = record.target->sm();
     if (record.ptx)

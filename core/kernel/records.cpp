@@ -26,7 +26,11 @@ constexpr std::string_view what = recordsFileName;
 constexpr std::int64_t youngNanoseconds = 100'000'000;
 
 Json toJson(const FileStamp &stamp) {
-    return {{"file", stamp.file.string()}, {"size", stamp.size}, {"mtime", stamp.modified}, {"inode", stamp.inode}, {"sha256", stamp.sha256}};
+    return {{"file", stamp.file.string()},
+            {"size", stamp.size},
+            {"mtime", stamp.modified},
+            {"inode", stamp.inode},
+            {"sha256", stamp.sha256}};
 }
 
 Result<FileStamp> fileStampFromJson(const Json &json) {
@@ -91,7 +95,8 @@ Result<std::vector<StoredRecord>> load(const fs::path &cache) {
 }
 
 /// Files of `gone` that no record in `kept` names.
-void removeUnreferenced(const fs::path &cache, const std::vector<StoredRecord> &gone, const std::vector<StoredRecord> &kept) {
+void removeUnreferenced(const fs::path &cache, const std::vector<StoredRecord> &gone,
+                        const std::vector<StoredRecord> &kept) {
     std::set<fs::path> used;
     for (const auto &stored : kept) {
         used.insert(stored.image.file);
@@ -109,7 +114,8 @@ void removeUnreferenced(const fs::path &cache, const std::vector<StoredRecord> &
 } // namespace
 
 std::string StoredRecord::subject() const {
-    return fmt::format("{}\n{}\n{}\n{}", record.kind, record.source, record.target ? record.target->sm() : "", record.ptx ? record.ptx->code() : 0);
+    return fmt::format("{}\n{}\n{}\n{}", record.kind, record.source, record.target ? record.target->sm() : "",
+                       record.ptx ? record.ptx->code() : 0);
 }
 
 Result<FileStamp> Contents::entry(const fs::path &file, bool ours) {
@@ -119,7 +125,9 @@ Result<FileStamp> Contents::entry(const fs::path &file, bool ours) {
     if (!S_ISREG(status.st_mode))
         return fail("{} is not a file", printable(file.string()));
     const auto modified = std::int64_t(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
-    const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    const auto now =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
     return FileStamp{.file = file,
                      .size = std::uint64_t(status.st_size),
                      .modified = modified > 0 && (ours || modified < now - youngNanoseconds) ? modified : 0,

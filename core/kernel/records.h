@@ -30,15 +30,16 @@ struct StoredRecord {
     FileStamp cubin;
     std::string cubinTool; ///< "ptxas 13.0.88"
 
-    /// What one compilation is identified by: source, kind, capability, PTX version. Its outputs replace those before it.
+    /// What one compilation is identified by: source, kind, capability, PTX version. Its outputs replace those before
+    /// it.
     [[nodiscard]] std::string subject() const;
 };
 
 /// Contents of files by digest, each read at most once in a run. Thread-safe.
 class Contents {
 public:
-    /// Size, time and inode of `file`. Not there: an error. `ours` = only ever replaced by rename, so that its time can be
-    /// trusted at once.
+    /// Size, time and inode of `file`. Not there: an error. `ours` = only ever replaced by rename, so that its time can
+    /// be trusted at once.
     [[nodiscard]] static Result<FileStamp> entry(const fs::path &file, bool ours = false);
     /// The same with the digest; taken from `known` when its entry is untouched.
     [[nodiscard]] Result<FileStamp> stamp(const fs::path &file, const FileStamp *known, Progress &progress);
@@ -48,13 +49,14 @@ private:
     std::map<fs::path, FileStamp> m_stamps;
 };
 
-/// All records of a cache; no file: none. A file that cannot be read counts as none too, since everything can be made again:
-/// `remark` then says so.
+/// All records of a cache; no file: none. A file that cannot be read counts as none too, since everything can be made
+/// again: `remark` then says so.
 [[nodiscard]] std::vector<StoredRecord> readStoredRecords(const fs::path &cache, std::string *remark = nullptr);
 
-/// Puts `made` in the place of the records with the same subject and removes images that nothing refers to any more. Safe
-/// when several processes do it at once.
-[[nodiscard]] Result<void> mergeRecords(const fs::path &cache, const std::vector<StoredRecord> &made, Progress &progress);
+/// Puts `made` in the place of the records with the same subject and removes images that nothing refers to any more.
+/// Safe when several processes do it at once.
+[[nodiscard]] Result<void> mergeRecords(const fs::path &cache, const std::vector<StoredRecord> &made,
+                                        Progress &progress);
 
 /// The name of the records file in a cache.
 inline constexpr const char *recordsFileName = ".slipway-kernels.json";

@@ -10,10 +10,14 @@ namespace slipway {
 
 const char *sourceKindName(SourceKind kind) {
     switch (kind) {
-    case SourceKind::llvmIr: return "llvm-ir";
-    case SourceKind::cuda: return "cuda";
-    case SourceKind::program: return "program";
-    case SourceKind::prebuilt: return "prebuilt";
+    case SourceKind::llvmIr:
+        return "llvm-ir";
+    case SourceKind::cuda:
+        return "cuda";
+    case SourceKind::program:
+        return "program";
+    case SourceKind::prebuilt:
+        return "prebuilt";
     }
     return "";
 }
@@ -23,7 +27,8 @@ Result<SourceKind> parseSourceKind(std::string_view text) {
         if (text == sourceKindName(kind))
             return kind;
     }
-    return failAs(ErrorKind::usage, "there is no kind of kernels \"{}\" (needed llvm-ir, cuda, program or prebuilt)", printable(text, 40));
+    return failAs(ErrorKind::usage, "there is no kind of kernels \"{}\" (needed llvm-ir, cuda, program or prebuilt)",
+                  printable(text, 40));
 }
 
 bool driverProvides(std::string_view function) {

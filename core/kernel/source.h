@@ -25,8 +25,8 @@ struct KernelSource {
     std::vector<std::string> flags;     ///< cuda: extra compiler flags
 };
 
-/// Functions that PTX may leave open because the CUDA driver has them (CUDA C++ programming guide: formatted output, dynamic
-/// memory, assertion).
+/// Functions that PTX may leave open because the CUDA driver has them (CUDA C++ programming guide: formatted output,
+/// dynamic memory, assertion).
 [[nodiscard]] bool driverProvides(std::string_view function);
 
 } // namespace slipway

@@ -79,14 +79,16 @@ KernelTools findKernelTools(const fs::path &ownBinDirectory, const fs::path &res
 std::string clangText(const KernelTools &tools, Progress &progress) {
     if (tools.clang.empty())
         return {};
-    const auto line = firstLineOf({.program = tools.clang.string(), .arguments = {"--version"}, .timeout = answerTime}, progress);
+    const auto line =
+        firstLineOf({.program = tools.clang.string(), .arguments = {"--version"}, .timeout = answerTime}, progress);
     constexpr std::string_view before = "clang version ";
     const auto at = line.find(before);
     if (at == std::string::npos)
         return {};
     const auto version = std::string_view(line).substr(at + before.size());
     const auto text = fmt::format("clang {}", version.substr(0, version.find(' ')));
-    return tools.cudaRoot.empty() ? text + ", no CUDA" : fmt::format("{}, CUDA {}", text, toolkitVersion(tools.cudaRoot));
+    return tools.cudaRoot.empty() ? text + ", no CUDA"
+                                  : fmt::format("{}, CUDA {}", text, toolkitVersion(tools.cudaRoot));
 }
 
 std::string nvidiaToolText(const fs::path &tool, Progress &progress) {

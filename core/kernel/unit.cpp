@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one compilation is, and whether its last result still holds. Content and options decide; paths and times never do.
+// What one compilation is, and whether its last result still holds. Content and options decide; paths and times never
+// do.
 
 #include "core/kernel/unit.h"
 
@@ -16,7 +17,8 @@ namespace {
 /// Everything but the source that changes the output.
 std::string optionsOf(const CompileUnit &unit, const CompileContext &context) {
     switch (unit.source.kind) {
-    case SourceKind::llvmIr: return context.options.canonical();
+    case SourceKind::llvmIr:
+        return context.options.canonical();
     case SourceKind::cuda: {
         auto text = context.options.canonical();
         for (const auto &flag : unit.source.flags)
@@ -29,17 +31,22 @@ std::string optionsOf(const CompileUnit &unit, const CompileContext &context) {
             text += " " + argument;
         return text;
     }
-    case SourceKind::prebuilt: break;
+    case SourceKind::prebuilt:
+        break;
     }
     return {};
 }
 
 std::string toolOf(const CompileUnit &unit, const CompileContext &context) {
     switch (unit.source.kind) {
-    case SourceKind::llvmIr: return context.llvm.tool();
-    case SourceKind::cuda: return unit.source.compiler == "nvcc" ? context.nvccTool : context.clangTool;
-    case SourceKind::program: return unit.source.file.filename().string();
-    case SourceKind::prebuilt: break;
+    case SourceKind::llvmIr:
+        return context.llvm.tool();
+    case SourceKind::cuda:
+        return unit.source.compiler == "nvcc" ? context.nvccTool : context.clangTool;
+    case SourceKind::program:
+        return unit.source.file.filename().string();
+    case SourceKind::prebuilt:
+        break;
     }
     return "copy";
 }
@@ -93,7 +100,8 @@ const StoredRecord *otherVersion(const std::vector<const StoredRecord *> &sameSo
 }
 
 /// Why the records `old` of a unit do not hold any more; empty when they do.
-Result<std::string> whyStale(std::vector<StoredRecord> &old, CompileUnit &unit, CompileContext &context, Progress &progress) {
+Result<std::string> whyStale(std::vector<StoredRecord> &old, CompileUnit &unit, CompileContext &context,
+                             Progress &progress) {
     const auto &now = unit.only().record;
     for (auto &stored : old) {
         if (stored.inputs.empty() || stored.inputs.front().sha256 != unit.only().inputs.front().sha256)
@@ -147,7 +155,9 @@ std::string contentHash(const std::vector<FileStamp> &inputs) {
     return sha256(all);
 }
 
-std::string CompileUnit::title() const { return fmt::format("{} for {}", source.label, capability.sm()); }
+std::string CompileUnit::title() const {
+    return fmt::format("{} for {}", source.label, capability.sm());
+}
 
 Result<FileStamp> CompileContext::publish(const std::string &fileName, std::string_view bytes) {
     const auto file = request.cacheDirectory / fileName;
@@ -173,10 +183,11 @@ std::optional<Error> CompileContext::aborted() {
     return m_failure;
 }
 
-Result<void> prepareUnit(CompileUnit &unit, const std::vector<const StoredRecord *> &sameSource, CompileContext &context,
-                         Progress &progress) {
+Result<void> prepareUnit(CompileUnit &unit, const std::vector<const StoredRecord *> &sameSource,
+                         CompileContext &context, Progress &progress) {
     StoredRecord stored;
-    const auto *known = sameSource.empty() || sameSource.front()->inputs.empty() ? nullptr : &sameSource.front()->inputs.front();
+    const auto *known =
+        sameSource.empty() || sameSource.front()->inputs.empty() ? nullptr : &sameSource.front()->inputs.front();
     const auto input = TRY(context.contents.stamp(unit.source.file, known, progress));
     stored.inputs = {input};
     auto &record = stored.record;
@@ -196,8 +207,8 @@ Result<void> prepareUnit(CompileUnit &unit, const std::vector<const StoredRecord
     return {};
 }
 
-Result<void> compareUnit(CompileUnit &unit, const std::vector<const StoredRecord *> &sameSource, CompileContext &context,
-                         Progress &progress) {
+Result<void> compareUnit(CompileUnit &unit, const std::vector<const StoredRecord *> &sameSource,
+                         CompileContext &context, Progress &progress) {
     std::vector<StoredRecord> old;
     for (const auto *stored : sameSource) {
         if (stored->subject() == unit.only().subject())
@@ -224,15 +235,14 @@ Result<void> checkPtx(std::string_view text, const CompileUnit &unit, std::strin
     if (!image.damage.empty())
         return fail("{} wrote PTX that cannot be used: {}", tool, image.damage.front());
     if (!image.ptxVersion || *image.ptxVersion != unit.ptx)
-        return fail("{} labels the PTX {}, needed {}", tool, image.ptxVersion ? image.ptxVersion->text() : "with no version", unit.ptx.text());
-    std::vector<std::string> unresolved;
-    std::copy_if(image.unresolved.begin(), image.unresolved.end(), std::back_inserter(unresolved),
-                 [](const std::string &name) { return !driverProvides(name); });
-    if (!unresolved.empty())
-        return std::unexpected(Error{.message = fmt::format("unresolved: {}", fmt::join(unresolved, ", ")),
-                                     .hint = unresolved.front().starts_with("__nv_")
-                                                 ? "functions that begin with __nv_ are in CUDA's libdevice.10.bc: install the CUDA toolkit"
-                                                 : "define it in the same source"});
+        return fail("{} labels the PTX {}, needed {}", tool,
+                    image.ptxVersion ? image.ptxVersion->text() : "with no version", unit.ptx.text());
+    if (!image.unresolved.empty())
+        return std::unexpected(Error{
+            .message = fmt::format("unresolved: {}", fmt::join(image.unresolved, ", ")),
+            .hint = image.unresolved.front().starts_with("__nv_")
+                        ? "functions that begin with __nv_ are in CUDA's libdevice.10.bc: install the CUDA toolkit"
+                        : "define it in the same source"});
     record.entries.clear();
     for (const auto &entry : image.entries)
         record.entries.push_back(entry.name);

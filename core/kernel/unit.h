@@ -12,7 +12,10 @@ namespace slipway {
 
 /// What all compilations of one run share: values, but for what is guarded.
 struct CompileContext {
-    CompileContext(const AotRequest &askedFor, const KernelTools &found, const PtxIsa &table) : request(askedFor), tools(found), isa(table) {}
+    CompileContext(const AotRequest &askedFor, const KernelTools &found, const PtxIsa &table)
+        : request(askedFor)
+        , tools(found)
+        , isa(table) {}
 
     const AotRequest &request;
     const KernelTools &tools;
@@ -46,8 +49,8 @@ struct CompileUnit {
     KernelSource source;
     Capability capability;
     PtxVersion ptx;
-    std::string cpu; ///< keyCpu
-    std::string why; ///< why it must be built; empty = `made` still holds
+    std::string cpu;                ///< keyCpu
+    std::string why;                ///< why it must be built; empty = `made` still holds
     std::vector<StoredRecord> made; ///< one; of programs any number
     std::optional<Error> error;
 
@@ -56,21 +59,24 @@ struct CompileUnit {
     [[nodiscard]] std::string title() const;
 };
 
-/// The project's root as far as a source tells: its path without the project's name for it. Flags and scripts are relative to it.
+/// The project's root as far as a source tells: its path without the project's name for it. Flags and scripts are
+/// relative to it.
 [[nodiscard]] fs::path projectRoot(const KernelSource &source);
 /// Digest of a source and what it includes.
 [[nodiscard]] std::string contentHash(const std::vector<FileStamp> &inputs);
-/// Fills `made` with what is known before compiling: id, name, options, tool, inputs. `sameSource` are the cache's records of
-/// the same kind and source: an untouched file is not read again.
-[[nodiscard]] Result<void> prepareUnit(CompileUnit &unit, const std::vector<const StoredRecord *> &sameSource, CompileContext &context,
-                                       Progress &progress);
-/// Decides whether the records of a prepared unit still hold: then takes them over with fresh stamps. Otherwise `why` says
-/// what changed.
-[[nodiscard]] Result<void> compareUnit(CompileUnit &unit, const std::vector<const StoredRecord *> &sameSource, CompileContext &context,
-                                       Progress &progress);
+/// Fills `made` with what is known before compiling: id, name, options, tool, inputs. `sameSource` are the cache's
+/// records of the same kind and source: an untouched file is not read again.
+[[nodiscard]] Result<void> prepareUnit(CompileUnit &unit, const std::vector<const StoredRecord *> &sameSource,
+                                       CompileContext &context, Progress &progress);
+/// Decides whether the records of a prepared unit still hold: then takes them over with fresh stamps. Otherwise `why`
+/// says what changed.
+[[nodiscard]] Result<void> compareUnit(CompileUnit &unit, const std::vector<const StoredRecord *> &sameSource,
+                                       CompileContext &context, Progress &progress);
 
-/// What is read from a finished PTX text: entries, and the errors that make it unusable (wrong label, unresolved functions).
-[[nodiscard]] Result<void> checkPtx(std::string_view text, const CompileUnit &unit, std::string_view tool, KernelRecord &record);
+/// What is read from a finished PTX text: entries, and the errors that make it unusable (wrong label, unresolved
+/// functions).
+[[nodiscard]] Result<void> checkPtx(std::string_view text, const CompileUnit &unit, std::string_view tool,
+                                    KernelRecord &record);
 /// The `// meta:` lines that stand before PTX text, those already there left out.
 [[nodiscard]] std::string metaLines(const KernelRecord &record, std::string_view ptx);
 
@@ -81,13 +87,16 @@ struct CompileUnit {
 [[nodiscard]] Result<void> compileCuda(CompileUnit &unit, CompileContext &context, Progress &progress);
 [[nodiscard]] Result<void> runKernelProgram(CompileUnit &unit, CompileContext &context, Progress &progress);
 [[nodiscard]] Result<void> takePrebuilt(CompileUnit &unit, CompileContext &context, Progress &progress);
-/// Whether PTX or a cubin of those facts can be loaded by a board of the unit's capability; an error of kind `stopped` says why not.
-[[nodiscard]] Result<void> checkLoadable(const KernelImage &image, const CompileUnit &unit, const CompileContext &context);
+/// Whether PTX or a cubin of those facts can be loaded by a board of the unit's capability; an error of kind `stopped`
+/// says why not.
+[[nodiscard]] Result<void> checkLoadable(const KernelImage &image, const CompileUnit &unit,
+                                         const CompileContext &context);
 /// A whole cache directory as one source for each image in it.
 [[nodiscard]] Result<std::vector<KernelSource>> expandPrebuilt(const KernelSource &directory);
 
 /// Assembles the PTX of a record with ptxas: NAME_HASH.cubin beside it, with its registers, shared memory and spills.
-[[nodiscard]] Result<void> makeCubin(StoredRecord &stored, Capability capability, CompileContext &context, Progress &progress);
+[[nodiscard]] Result<void> makeCubin(StoredRecord &stored, Capability capability, CompileContext &context,
+                                     Progress &progress);
 
 /// "clang 22.1.8, CUDA 13.0", "nvcc 13.0.88", "ptxas 13.0.88"; empty when the tool is missing or does not answer.
 [[nodiscard]] std::string clangText(const KernelTools &tools, Progress &progress);

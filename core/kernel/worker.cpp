@@ -70,7 +70,8 @@ private:
 /// One process. Lives on the thread that made it.
 class Worker {
 public:
-    explicit Worker(const fs::path &program) : m_program(program) {}
+    explicit Worker(const fs::path &program)
+        : m_program(program) {}
     ~Worker() { end(); }
     Worker(const Worker &) = delete;
     Worker &operator=(const Worker &) = delete;
@@ -106,7 +107,8 @@ private:
             }
         }
         const auto answer = m_process->readLine();
-        auto result = workerResultFromJson(TRY(parseJson({answer.data(), std::size_t(answer.size())}, "slipway-kernelc")));
+        auto result =
+            workerResultFromJson(TRY(parseJson({answer.data(), std::size_t(answer.size())}, "slipway-kernelc")));
         if (result && result->last)
             end();
         if (!result)
@@ -121,7 +123,8 @@ private:
         m_process->setProgram(QString::fromStdString(m_program.string()));
         m_process->start();
         if (!m_process->waitForStarted(startMilliseconds))
-            return std::unexpected(Error{.message = fmt::format("cannot start {}: {}", m_program.string(), m_process->errorString().toStdString()),
+            return std::unexpected(Error{.message = fmt::format("cannot start {}: {}", m_program.string(),
+                                                                m_process->errorString().toStdString()),
                                          .hint = "it belongs to Slipway: install Slipway again"});
         return {};
     }
@@ -153,11 +156,13 @@ private:
 } // namespace
 
 Result<WorkerDescription> describeWorker(const fs::path &kernelc, Progress &progress) {
-    const auto finished = TRY(runChecked({.program = kernelc.string(), .arguments = {"--describe"}, .timeout = std::chrono::seconds(30)}, progress));
+    const auto finished = TRY(runChecked(
+        {.program = kernelc.string(), .arguments = {"--describe"}, .timeout = std::chrono::seconds(30)}, progress));
     return workerDescriptionFromJson(TRY(parseJson(finished.output, "slipway-kernelc --describe")));
 }
 
-Result<void> runWorkers(const fs::path &kernelc, const std::vector<WorkerJob> &jobs, int workers, const WorkerSink &sink, Progress &progress) {
+Result<void> runWorkers(const fs::path &kernelc, const std::vector<WorkerJob> &jobs, int workers,
+                        const WorkerSink &sink, Progress &progress) {
     Queue queue(jobs);
     std::mutex mutex;
     std::optional<Error> failure;

@@ -59,10 +59,10 @@ Result<WorkerJob> workerJobFromJson(const Json &json) {
 }
 
 Json toJson(const WorkerResult &result) {
-    Json json = {{"input", result.input.string()},   {"output", result.output.string()},
-                 {"status", result.ok ? "ok" : "failed"}, {"error", result.error},
-                 {"entries", result.entries},        {"unresolved", result.unresolved},
-                 {"ms", result.milliseconds}};
+    Json json = {
+        {"input", result.input.string()}, {"output", result.output.string()}, {"status", result.ok ? "ok" : "failed"},
+        {"error", result.error},          {"entries", result.entries},        {"unresolved", result.unresolved},
+        {"ms", result.milliseconds}};
     if (!result.detail.empty())
         json["detail"] = result.detail;
     if (!result.hint.empty())
@@ -93,7 +93,9 @@ Result<WorkerResult> workerResultFromJson(const Json &json) {
     return result;
 }
 
-std::string WorkerDescription::tool() const { return fmt::format("LLVM {}", llvm); }
+std::string WorkerDescription::tool() const {
+    return fmt::format("LLVM {}", llvm);
+}
 
 bool WorkerDescription::knows(Capability capability) const {
     return std::find(capabilities.begin(), capabilities.end(), capability) != capabilities.end();
@@ -101,10 +103,10 @@ bool WorkerDescription::knows(Capability capability) const {
 
 Result<void> WorkerDescription::check(Capability capability, PtxVersion ptx) const {
     if (!knows(capability))
-        return std::unexpected(Error{
-            .message = fmt::format("{} cannot generate code for {} (needed {})", tool(), capability.sm(),
-                                   llvmThatKnows(capability)),
-            .hint = fmt::format("install {} and build Slipway against it", llvmThatKnows(capability))});
+        return std::unexpected(
+            Error{.message = fmt::format("{} cannot generate code for {} (needed {})", tool(), capability.sm(),
+                                         llvmThatKnows(capability)),
+                  .hint = fmt::format("install {} and build Slipway against it", llvmThatKnows(capability))});
     if (std::find(ptxVersions.begin(), ptxVersions.end(), ptx) == ptxVersions.end())
         return std::unexpected(
             Error{.message = fmt::format("{} cannot generate PTX {} (the newest it knows is {})", tool(), ptx.text(),

@@ -20,8 +20,8 @@ struct WorkerJob {
     int opt = 3;        ///< 0 to 3
     fs::path libdevice; ///< empty = `__nv_` functions stay unresolved, which is an error
     std::optional<int> maxRegisters;
-    std::string id;   ///< becomes `// meta:id=`; empty = no such line
-    std::string name; ///< of the image, for messages
+    std::string id;                          ///< becomes `// meta:id=`; empty = no such line
+    std::string name;                        ///< of the image, for messages
     std::map<std::string, std::string> meta; ///< further `// meta:key=value` lines
 };
 [[nodiscard]] Json toJson(const WorkerJob &job);
