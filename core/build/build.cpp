@@ -67,7 +67,9 @@ Result<std::vector<Artifact>> finishArtifacts(const BuildRequest &request, const
 
 } // namespace
 
-Result<std::vector<Artifact>> buildProject(const BuildRequest &request, Progress &progress) {
+Result<std::vector<Artifact>> buildProject(const BuildRequest &given, Progress &progress) {
+    auto request = given;
+    request.directory = fs::absolute(given.directory).lexically_normal(); // the tools run elsewhere
     const auto &toolchain = request.toolchain;
     const auto &project = request.project;
     if (project.build.kind == BuildKind::prebuilt && request.verb != BuildVerb::build)

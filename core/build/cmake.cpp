@@ -42,6 +42,33 @@ Result<void> prepareTree(const BuildRequest &request, const fs::path &tree) {
     return askFileApi(tree);
 }
 
+/// CMake hands clang-tidy no name of a compiler to tell the target from; its C++ headers are this machine's GCC's, and so is
+/// the standard where the project names none.
+std::string clangTidy(const Toolchain &toolchain) {
+    return toolchain.clangTidy.string() + ";--quiet;--extra-arg-before=-std=gnu++17" + (toolchain.isNative() ? "" : ";--extra-arg=--target=" + toolchain.triple)
+           + (toolchain.sysroot ? ";--extra-arg=--gcc-toolchain=/usr" : "");
+}
+
+/// A library of this machine that CMake took for the target links to nothing, or worse.
+void warnOfForeignPaths(const BuildRequest &request, const fs::path &tree, Progress &progress) {
+    if (request.toolchain.isNative())
+        return;
+    const auto cache = readFile(tree / "CMakeCache.txt", std::uint64_t(64) << 20);
+    if (!cache)
+        return;
+    const auto own = "/usr/lib/" + hostArch() + "-linux-gnu/";
+    for (const auto line : lines(*cache)) {
+        const auto equals = line.find('=');
+        const bool isPath = line.substr(0, equals).ends_with(":FILEPATH") || line.substr(0, equals).ends_with(":PATH");
+        if (equals == std::string_view::npos || !isPath || line.starts_with("CMAKE_"))
+            continue;
+        const auto value = line.substr(equals + 1);
+        if (value.starts_with(own) || value.starts_with("/opt/homebrew/") || value.find("/miniforge3/") != std::string_view::npos)
+            progress.warn(fmt::format("CMake took {} of this machine for the target ({})", printable(value),
+                                      line.substr(0, line.find(':'))));
+    }
+}
+
 Result<void> configure(const BuildRequest &request, const fs::path &tree, Progress &progress) {
     auto step = progress.step("configure");
     auto command = cmakeCommand(request);
@@ -54,12 +81,13 @@ Result<void> configure(const BuildRequest &request, const fs::path &tree, Progre
     if (!request.runtimeInclude.empty())
         command.arguments.push_back("-DSLIPWAY_RUNTIME_DIR=" + request.runtimeInclude.string());
     if (request.verb == BuildVerb::clippy)
-        command.arguments.push_back("-DCMAKE_CXX_CLANG_TIDY=" + request.toolchain.clangTidy.string() + ";--quiet");
+        command.arguments.push_back("-DCMAKE_CXX_CLANG_TIDY=" + clangTidy(request.toolchain));
     for (const auto &[name, value] : build.defines)
         command.arguments.push_back(fmt::format("-D{}={}", name, value));
     const auto finished = TRY(run(command, progress));
     if (finished.exitCode != 0)
         return std::unexpected(buildFailed("cmake cannot configure " + request.project.name, command, finished));
+    warnOfForeignPaths(request, tree, progress);
     step.done();
     return {};
 }

@@ -39,7 +39,7 @@ Result<void> findCMake(Toolchain &toolchain) {
     toolchain.ninja = orEmpty(findProgram("ninja"));
     if (toolchain.ninja.empty())
         TRY(need("make", "ninja-build", "ninja or make, to build this project"));
-    for (const char *name : {"clang-tidy", "clang-tidy-22", "clang-tidy-19"}) {
+    for (const char *name : {"clang-tidy-22", "clang-tidy-19", "clang-tidy"}) {
         if (toolchain.clangTidy.empty())
             toolchain.clangTidy = orEmpty(findProgram(name));
     }

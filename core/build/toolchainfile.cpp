@@ -49,8 +49,10 @@ Result<std::string> toolchainFileText(const BuildRequest &request) {
     if (toolchain.sysroot) {
         set(text, "CMAKE_SYSROOT", toolchain.sysroot->path.string());
         const auto flags = joined(TRY(linkOptions(request)));
-        set(text, "CMAKE_C_FLAGS_INIT", joined(toolchain.flags.c));
-        set(text, "CMAKE_CXX_FLAGS_INIT", joined(toolchain.flags.cxx));
+        if (request.verb != BuildVerb::clippy) { // clang-tidy has its own compiler headers: GCC's would only confuse it
+            set(text, "CMAKE_C_FLAGS_INIT", joined(toolchain.flags.c));
+            set(text, "CMAKE_CXX_FLAGS_INIT", joined(toolchain.flags.cxx));
+        }
         for (const char *name : {"CMAKE_EXE_LINKER_FLAGS_INIT", "CMAKE_SHARED_LINKER_FLAGS_INIT", "CMAKE_MODULE_LINKER_FLAGS_INIT"})
             set(text, name, flags);
     }

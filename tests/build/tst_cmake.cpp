@@ -209,6 +209,17 @@ private Q_SLOTS:
         QVERIFY(buildProject(*wanted, m_progress).error().message.starts_with("clang-tidy is not installed here"));
     }
 
+    void aLibraryOfThisMachineThatCMakeTookIsWarnedOf() {
+        writeHello();
+        write("project/CMakeLists.txt", "cmake_minimum_required(VERSION 3.22)\nproject(hello C)\nadd_executable(hello main.c)\n"
+                                        "set(ZLIB_LIBRARY /usr/lib/x86_64-linux-gnu/libz.so CACHE FILEPATH \"\")\n");
+        std::vector<std::string> warnings;
+        Progress progress([&](const Event &e) { if (e.kind == Event::Kind::warning) warnings.push_back(e.text); }, {});
+        const auto wanted = request();
+        QVERIFY(wanted && buildProject(*wanted, progress));
+        QCOMPARE(warnings, std::vector<std::string>{"CMake took /usr/lib/x86_64-linux-gnu/libz.so of this machine for the target (ZLIB_LIBRARY)"});
+    }
+
     void aMissingCompilerNamesItsPackage() {
         writeHello();
         const auto project = Project::open(m_root / "project");
