@@ -16,13 +16,13 @@ compilerLibrary() { # SUITE: the libstdc++ whose headers and library a program i
     esac
 }
 
-# The Debian mirror that this machine's apt uses.
+# The Debian mirror that this machine's apt uses: as apt knows it after an update, else as its sources name it.
 findMirror() {
     [ -z "$mirror" ] || return 0
-    mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 2>/dev/null | sed -n 's/^Debian \(.*\)/\1/p' |
-        grep -v security | head -n1 || true)
+    mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 2>/dev/null | sed -n 's,^Debian \(.*/debian\)/*$,\1,p' | head -n1)
+    [ -n "$mirror" ] || mirror=$(grep -rhoE '^[^#]*https?://[^ ]*/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
+        sed -n 's,.*\(https\?://[^ ]*/debian\).*,\1,p' | head -n1)
     [ -n "$mirror" ] || give "no Debian mirror among apt's sources" "pass --mirror URI (a Debian mirror with arm64)"
-    mirror=${mirror%/}
 }
 
 keyring() {
