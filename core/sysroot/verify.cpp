@@ -149,7 +149,7 @@ Result<fs::path> compilerOf(const Target &target, const std::string &name) {
 Result<Command> linkCommand(const fs::path &root, const Target &target, const fs::path &compiler, bool isCxx,
                             const fs::path &scratch) {
     const auto flags =
-        TRY(crossFlags(root, target.triple, isCxx ? fs::path() : compiler, isCxx ? compiler : fs::path()));
+        TRY(crossFlags(root, target.triple, TRY(compilerOf(target, "gcc")), isCxx ? compiler : fs::path()));
     Command command{.program = compiler.string(), .arguments = {"--sysroot=" + root.string()}};
     const auto add = [&](const std::vector<std::string> &more) {
         command.arguments.insert(command.arguments.end(), more.begin(), more.end());

@@ -102,7 +102,7 @@ private Q_SLOTS:
         file("usr/lib/aarch64-linux-gnu/libfoo.a");
         fs::copy_file("/proc/self/exe", root() / "usr/lib/aarch64-linux-gnu/libhost.so.1");
         const auto findings = verifySysroot({.path = root()}, target, m_quiet);
-        QVERIFY(findings);
+        QVERIFY2(findings, findings ? "" : findings.error().message.c_str());
         const auto said = [&](const std::string &subject, const std::string &text) {
             return std::any_of(findings->begin(), findings->end(), [&](const auto &finding) {
                 return !finding.good && finding.subject == subject && finding.text.find(text) != std::string::npos;
