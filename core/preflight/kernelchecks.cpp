@@ -50,7 +50,8 @@ std::optional<Finding> capabilityOf(const Evidence &evidence, const KernelGroup 
                        .needed = fmt::format("an image that runs on {} (capability {})", device.sm(), device.dotted()),
                        .why = refused,
                        .fix = aotCommand(evidence, device, std::nullopt)};
-    if (best->image->kind == ImageKind::ptx && best->image->target->number < device.number &&
+    if (best->image->kind == ImageKind::ptx && best->image->target->flavour == Capability::Flavour::baseline &&
+        best->image->target->number < device.number &&
         !isa.ptxRuns(device, *best->image->target).yes)
         return Finding{.status = Status::warn,
                        .subject = group.subject,

@@ -1,1 +1,0 @@
-tt.func public @k(%arg0: !tt.ptr<f32>, %n: i32) {}
