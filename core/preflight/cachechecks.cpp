@@ -8,14 +8,10 @@
 #include "core/preflight/kernelgroups.h"
 
 #include <algorithm>
-#include <array>
 
 namespace slipway {
 
 namespace {
-
-/// Functions that the driver itself provides to device code (CUDA programming guide: printf, malloc, assert).
-constexpr std::array<std::string_view, 4> driverFunctions{"vprintf", "malloc", "free", "__assertfail"};
 
 constexpr const char *rebuild = "slipway aot --force, then slipway package";
 
@@ -25,16 +21,7 @@ void add(std::vector<Finding> &findings, const std::string &subject, std::string
                         .why = std::move(why), .fix = std::move(fix)});
 }
 
-std::vector<std::string> unresolvedIn(const KernelImage &image) {
-    std::vector<std::string> names;
-    for (const auto &name : image.unresolved) {
-        if (std::find(driverFunctions.begin(), driverFunctions.end(), name) == driverFunctions.end())
-            names.push_back(name);
-    }
-    return names;
-}
-
-/// The names that `// meta:name` may have: the entry itself, or teenyc's kernel name of `NAME_entry_point`.
+/// Is the name that `// meta:name` gives one of the entries.
 bool entryFits(const KernelImage &image, const std::string &meta) {
     return std::any_of(image.entries.begin(), image.entries.end(), [&](const auto &e) { return e.name == meta; });
 }
@@ -49,8 +36,8 @@ void inspect(const ShippedImage &shipped, std::vector<Finding> &findings) {
     if (path.ends_with(".o") && image.kind != ImageKind::ptx)
         add(findings, path, fmt::format("a {} under the name of PTX text", imageKindName(image.kind)), "PTX text in a .o of the cache",
             "programs read metadata and the entry's name from the text (teenygrad: device/program.rs)", "name it .cubin, and put the PTX into the .o");
-    if (const auto names = unresolvedIn(image); !names.empty())
-        add(findings, path, fmt::format("unresolved {}", fmt::join(names, ", ")), "a body for every called function",
+    if (!image.unresolved.empty()) // what the driver itself provides (vprintf, malloc …) is not among them
+        add(findings, path, fmt::format("unresolved {}", fmt::join(image.unresolved, ", ")), "a body for every called function",
             "the driver answers CUDA_ERROR_INVALID_PTX (218), Unresolved extern function", "link libdevice: slipway aot with libdevice.10.bc, then slipway package");
     const auto meta = image.meta.find("name");
     if (meta != image.meta.end() && !image.entries.empty() && !entryFits(image, meta->second))
@@ -85,7 +72,7 @@ void assembleAll(const Evidence &evidence, Progress &progress, std::vector<Findi
         for (const auto &shipped : kernel.images) {
             // Only what the other checks leave standing: PTX that is whole and meant for this GPU.
             if (progress.cancelled() || !shipped.image || shipped.image->kind != ImageKind::ptx || !shipped.image->damage.empty() ||
-                !shipped.image->target || !evidence.catalog.isa.ptxRuns(*shipped.image->target, *device).yes || !unresolvedIn(*shipped.image).empty())
+                !shipped.image->target || !evidence.catalog.isa.ptxRuns(*shipped.image->target, *device).yes || !shipped.image->unresolved.empty())
                 continue;
             if (auto refused = assemble(evidence, shipped.path, *device, progress))
                 add(findings, shipped.path, *refused, fmt::format("PTX that ptxas assembles for {}", device->sm()),

@@ -2,6 +2,7 @@
 //
 // Going back: by an unhealthy release, by the board's own timer, by hand; and what pruning may never remove.
 
+#include "core/base/text.h"
 #include "tests/deploy/boardfixture.h"
 
 #include <QTest>
@@ -171,6 +172,28 @@ private Q_SLOTS:
         auto expected = std::vector<std::string>{ids[1], ids[2]};
         std::sort(expected.begin(), expected.end());
         QCOMPARE(board.releases(), expected);
+    }
+
+    void aBoardThatHasOnlyBusyboxIsEnough() {
+        BoardFixture board;
+        // Its applets alone in PATH: sh, tar, ln, mv, sha256sum and the rest.
+        const auto applets = board.root() / "applets";
+        fs::create_directories(applets);
+        const auto busybox = findProgram("busybox").value();
+        const auto list = slipway::run({.program = busybox.string(), .arguments = {"--list"}}, board.progress).value();
+        for (const auto name : lines(list.output))
+            fs::create_symlink(busybox, applets / std::string(name));
+        board.session.board().environment["PATH"] = applets.string();
+        QVERIFY(board.ship(healthy(board, "A")));
+        const auto good = board.liveId();
+        const auto second = board.ship(healthy(board, "B"));
+        QVERIFY2(second, second ? "" : second.error().message.c_str());
+        QVERIFY(!board.ship(sick(board, "C")));
+        QCOMPARE(board.live("bin/app"), std::string("#!/bin/sh\necho B\n"));
+        QCOMPARE(rollback(board.session, board.dest(), {}, board.progress)->id, good);
+        std::string said;
+        QCOMPARE(runRelease(board.session, {.dest = board.dest()}, [&](std::string_view line) { said = line; }, {}, board.progress).value(), 0);
+        QCOMPARE(said, std::string("A"));
     }
 
     void aReleaseThatAnotherLinkPointsToIsNotRemoved() {
