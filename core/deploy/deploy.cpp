@@ -36,7 +36,6 @@ Result<DeployOutcome> confirmLive(Deployment &job, Progress &progress) {
     if (!damaged.empty())
         return std::unexpected(Error{.message = fmt::format("{} is live, but {} of its files changed on the board ({})", job.plan.release, damaged.size(), damaged.front()),
                                      .hint = "slipway rollback, then deploy again: it is sent anew"});
-    progress.step("deploy").skip(fmt::format("{} is live already, every file is whole", job.plan.release));
     return DeployOutcome{.release = releaseOf(job, 0), .changed = false};
 }
 
@@ -59,7 +58,7 @@ Result<DeployOutcome> deploy(Session &session, const DeployPlan &plan, const Dep
                    .manifestText = jsonText(plan.package.manifest.toJson()), .seconds = timerSeconds(plan, options)};
     if (plan.alreadyLive) {
         auto outcome = TRY(confirmLive(job, progress));
-        step.skip(plan.release + " is live already");
+        step.skip(plan.release + " is live already, every file is whole");
         return outcome;
     }
     // Before the switch: a failure costs nothing but the time.

@@ -7,6 +7,8 @@
 namespace slipway {
 
 Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::optional<Verdict> &verdict, Progress &progress) {
+    (void)TRY(blockingChecks({}, request.allow)); // a wrong --allow is said before anything is built
+
     // The board first: its GPU and driver decide what is compiled.
     auto facts = TRY(readFacts(session, request.catalog, request.workspace.probes(), progress));
     auto sysroot = openSysroot(request.workspace.sysrootDirectory(request.device.name));

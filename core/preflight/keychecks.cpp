@@ -41,8 +41,11 @@ struct KeyParts {
     std::optional<PtxVersion> ptx;
 };
 
-/// Finds by trying every capability and version of the table. Nothing when none gives the HASH.
-std::optional<KeyParts> explainKey(const PtxIsa &isa, const std::string &id, const std::string &hash) {
+/// Finds by trying every capability and version of the table, `last` first: what explained one kernel of a cache explains
+/// most others. Nothing when none gives the HASH.
+std::optional<KeyParts> explainKey(const PtxIsa &isa, const std::string &id, const std::string &hash, const std::optional<KeyParts> &last) {
+    if (last && cacheKey(id, last->capability.sm(), last->ptx) == hash)
+        return last;
     std::set<int> versions;
     for (int code = 10; code <= isa.newest().code(); ++code)
         versions.insert(code);
@@ -98,8 +101,10 @@ struct KeyedKernel {
     std::vector<std::string> hashes;
 };
 
-Finding missed(const Evidence &evidence, const KeyedKernel &kernel, const std::string &wanted, Capability device, std::optional<PtxVersion> ptx) {
-    const auto parts = explainKey(evidence.catalog.isa, kernel.id, kernel.hashes.front());
+Finding missed(const Evidence &evidence, const KeyedKernel &kernel, const std::string &wanted, Capability device, std::optional<PtxVersion> ptx,
+               std::optional<KeyParts> &last) {
+    const auto parts = explainKey(evidence.catalog.isa, kernel.id, kernel.hashes.front(), last);
+    last = parts ? parts : last;
     Finding finding{.status = Status::fail,
                     .subject = fmt::format("cache/{}_{}.o", kernel.name, kernel.hashes.front()),
                     .found = parts ? fmt::format("a key for {}", spoken(parts->capability, parts->ptx)) : "a key for something else",
@@ -183,10 +188,11 @@ std::vector<Finding> checkCacheKeys(const Evidence &evidence, Progress &progress
         return {notKnown("cache/", "no GPU capability of the board, which is part of every key", "slipway device facts NAME --json, or --target")};
     const auto ptx = environmentPtx(evidence).version;
     std::vector<Finding> findings;
+    std::optional<KeyParts> explained;
     for (const auto &[key, kernel] : keyed) {
         const auto wanted = cacheKey(kernel.id, device->sm(), ptx);
         if (std::find(kernel.hashes.begin(), kernel.hashes.end(), wanted) == kernel.hashes.end())
-            findings.push_back(missed(evidence, kernel, wanted, *device, ptx));
+            findings.push_back(missed(evidence, kernel, wanted, *device, ptx, explained));
     }
     if (unknown > 0)
         findings.push_back(notKnown("cache/", fmt::format("{} kernels without a recorded id or source", unknown), "build them with slipway aot, which records the id"));

@@ -153,6 +153,29 @@ private Q_SLOTS:
         }
     }
 
+    void killingTheHostInTheMiddleOfTheTransferLeavesThePreviousReleaseLive() {
+        BoardFixture board;
+        QVERIFY(board.ship(board.package(filesA)));
+        const auto good = board.liveId();
+        const auto package = board.package(filesB);
+        const auto child = ::fork();
+        if (child == 0) {
+            board.session.board().sending = [](std::uint64_t bytes) -> Result<void> {
+                if (bytes > 200'000)
+                    ::raise(SIGKILL);
+                return {};
+            };
+            ::_exit(board.ship(package) ? 0 : 1);
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        QVERIFY(WIFSIGNALED(status));
+        QCOMPARE(board.liveId(), good);
+        QCOMPARE(board.live("bin/app"), filesA.at("bin/app"));
+        QVERIFY(board.ship(package));
+        QCOMPARE(board.live("data/new file"), filesB.at("data/new file"));
+    }
+
     void aDroppedLinkResumesWithoutSendingWhatArrived() {
         BoardFixture board;
         QVERIFY(board.ship(board.package({{"bin/app", "A"}})));
