@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/kernel/cache.h"
+#include "ui/tablemodel.h"
+
+namespace slipway {
+
+/// The kernels of a cache directory.
+class CacheModel : public TableModel<CacheEntry> {
+public:
+    enum { nameColumn, entryColumn, capabilityColumn, ptxColumn, cubinColumn, registersColumn, sharedColumn, sizeColumn,
+           sourceColumn, ageColumn, remarksColumn };
+    explicit CacheModel(QObject *parent = nullptr);
+};
+
+} // namespace slipway

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Package, against what, verdict, rows, details, and the same as a command.
+
+#include "ui/preflightpage.h"
+
+#include "ui/findingdetails.h"
+#include "ui/jobview.h"
+#include "ui/parts.h"
+#include "ui/text.h"
+
+#include <QApplication>
+#include <QButtonGroup>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSplitter>
+#include <QTableView>
+#include <QUrl>
+#include <QVBoxLayout>
+
+namespace slipway {
+
+namespace {
+
+constexpr Status filterOrder[] = {Status::fail, Status::unknown, Status::warn, Status::pass, Status::skipped};
+
+/// What an item of the "against" box stands for: "device:NAME", "target:ID", "facts:".
+QString kindOf(const QString &data) { return data.section(':', 0, 0); }
+std::string nameOf(const QString &data) { return data.section(':', 1).toStdString(); }
+
+} // namespace
+
+PreflightPage::PreflightPage(Boards &boards, JobModel &model, QWidget *parent)
+    : QWidget(parent), m_boards(boards), m_package(new QLineEdit), m_against(new QComboBox), m_check(button(tr("&Check"), "preflight")),
+      m_copy(button(tr("Copy as &text"), "copy")), m_banner(new Banner), m_job(new JobView(boards.jobs(), model)), m_filters(new QButtonGroup(this)),
+      m_model(new FindingModel(this)), m_sorted(new FindingFilter(this)), m_table(nullptr), m_details(new FindingDetails), m_twin(new CommandTwin) {
+    build();
+    setAcceptDrops(true);
+    connect(&m_boards, &Boards::changed, this, &PreflightPage::fillAgainst);
+    connect(&m_boards, &Boards::selectedChanged, this, [this](const std::string &name) {
+        const int at = m_against->findData("device:" + qs(name));
+        if (at >= 0)
+            m_against->setCurrentIndex(at);
+    });
+    connect(m_package, &QLineEdit::textChanged, this, &PreflightPage::inputsChanged);
+    connect(m_against, &QComboBox::currentIndexChanged, this, &PreflightPage::inputsChanged);
+    connect(m_against, &QComboBox::activated, this, [this] {
+        if (kindOf(m_against->currentData().toString()) == "facts")
+            chooseFactsFile();
+    });
+    connect(m_check, &QPushButton::clicked, this, &PreflightPage::check);
+    connect(m_copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(verdictText(m_verdict)); });
+    fillAgainst();
+    m_package->setText(qs(m_boards.settings().value("package")));
+    inputsChanged();
+}
+
+void PreflightPage::build() {
+    auto *layout = column(margin);
+    setLayout(layout);
+    layout->addLayout(buildInputs());
+    layout->addWidget(m_banner);
+    layout->addWidget(m_job);
+    layout->addLayout(buildFilters());
+    auto *split = new QSplitter;
+    split->addWidget(buildTable());
+    split->addWidget(m_details);
+    split->setChildrenCollapsible(false);
+    split->setStretchFactor(0, 1);
+    remember(m_boards.settings(), "preflight/split", split, {660, 300});
+    layout->addWidget(split, 1);
+    layout->addWidget(m_twin);
+    m_banner->show(Tone::neutral, "preflight", tr("Choose a package"),
+                   tr("A folder with bin, cache, conf and data; drop it here. Every check runs, and none hides another."));
+}
+
+QLayout *PreflightPage::buildInputs() {
+    auto *bar = row();
+    auto *packageLabel = plainLabel(tr("&Package"));
+    auto *againstLabel = plainLabel(tr("a&gainst"));
+    auto *browse = button(tr("&Browse…"), "folder");
+    packageLabel->setBuddy(m_package);
+    againstLabel->setBuddy(m_against);
+    m_package->setObjectName("package");
+    m_package->setAccessibleName(tr("Package folder"));
+    m_package->setPlaceholderText(tr("package folder"));
+    m_package->setClearButtonEnabled(true);
+    m_against->setObjectName("against");
+    m_against->setAccessibleName(tr("Checked against"));
+    m_against->setMinimumWidth(220);
+    m_check->setObjectName("check");
+    m_check->setDefault(true);
+    bar->addWidget(packageLabel);
+    bar->addWidget(m_package, 1);
+    bar->addWidget(browse);
+    bar->addWidget(againstLabel);
+    bar->addWidget(m_against);
+    bar->addWidget(m_check);
+    connect(browse, &QPushButton::clicked, this, [this] {
+        const auto folder = QFileDialog::getExistingDirectory(this, tr("Package folder"), m_package->text());
+        if (!folder.isEmpty())
+            m_package->setText(folder);
+    });
+    return bar;
+}
+
+QLayout *PreflightPage::buildFilters() {
+    auto *bar = row();
+    m_filters->setExclusive(true);
+    const auto add = [&](const QString &text, int id) {
+        auto *chip = button(text);
+        chip->setCheckable(true);
+        chip->setChecked(id < 0);
+        m_filters->addButton(chip, id);
+        bar->addWidget(chip);
+        return chip;
+    };
+    add(tr("All"), -2)->setObjectName("all");
+    for (const auto status : filterOrder)
+        add(statusWord(status), int(status))->setIcon(statusIcon(status));
+    bar->addStretch();
+    bar->addWidget(m_copy);
+    connect(m_filters, &QButtonGroup::idClicked, this, [this](int id) {
+        m_sorted->show(id < 0 ? std::nullopt : std::optional(Status(id)));
+        showDetails();
+    });
+    return bar;
+}
+
+QWidget *PreflightPage::buildTable() {
+    m_sorted->setSourceModel(m_model);
+    m_table = makeTable(m_sorted, tr("Findings"));
+    m_table->setObjectName("findings");
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->sortByColumn(FindingModel::statusColumn, Qt::AscendingOrder);
+    remember(m_boards.settings(), "preflight/columns", m_table->horizontalHeader(), {90, 120, 150, 170, 120});
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &PreflightPage::showDetails);
+    return m_table;
+}
+
+void PreflightPage::fillAgainst() {
+    const auto before = m_against->currentData().toString();
+    const QSignalBlocker quiet(m_against);
+    m_against->clear();
+    for (const auto &row : m_boards.rows())
+        m_against->addItem(icon("devices"), tr("Board %1").arg(qs(row.board.device.name)), "device:" + qs(row.board.device.name));
+    for (const auto &target : m_boards.overview().targets)
+        m_against->addItem(icon("gpu"), tr("Profile %1").arg(qs(target.name)), "target:" + qs(target.id));
+    m_against->addItem(icon("folder"), m_factsFile.isEmpty() ? tr("Facts file…") : tr("Facts %1").arg(m_factsFile), "facts:" + m_factsFile);
+    const int at = m_against->findData(before.isEmpty() ? "device:" + qs(m_boards.selected()) : before);
+    m_against->setCurrentIndex(std::max(0, at));
+    inputsChanged();
+}
+
+void PreflightPage::chooseFactsFile() {
+    const auto file = QFileDialog::getOpenFileName(this, tr("Facts of a board"), {}, tr("Facts (*.json)"));
+    if (!file.isEmpty()) {
+        m_factsFile = file;
+        fillAgainst();
+        m_against->setCurrentIndex(m_against->count() - 1);
+    }
+    inputsChanged();
+}
+
+void PreflightPage::setPackage(const QString &folder) {
+    m_package->setText(folder);
+}
+
+void PreflightPage::inputsChanged() {
+    const auto against = m_against->currentData().toString();
+    const auto kind = kindOf(against);
+    const auto package = m_package->text().trimmed();
+    m_check->setEnabled(!package.isEmpty() && !(kind == "facts" && m_factsFile.isEmpty()));
+    m_check->setText(m_hasVerdict ? tr("Re-&check") : tr("&Check"));
+    m_copy->setEnabled(m_hasVerdict);
+    m_twin->setCommand({"slipway", "preflight", package.isEmpty() ? "PACKAGE" : package.toStdString(), "--" + kind.toStdString(), nameOf(against)});
+}
+
+void PreflightPage::check() {
+    const auto against = m_against->currentData().toString();
+    const fs::path package = m_package->text().trimmed().toStdString();
+    if (!m_check->isEnabled())
+        return;
+    m_boards.settings().setValue("package", package.string());
+    const JobSpec spec{.title = tr("Pre-flight of %1").arg(qs(package.filename().string())), .slot = "preflight"};
+    const auto take = [this](const Result<Verdict> &verdict) { verdict ? showVerdict(*verdict) : showError(verdict.error()); };
+    const auto actions = m_boards.actions();
+    m_banner->show(Tone::busy, "running", tr("Checking…"));
+    int id = 0;
+    if (kindOf(against) == "device") {
+        id = m_boards.run<Verdict>(nameOf(against), spec, [=](const Login &login, Progress &progress) {
+            return actions->preflight(package, AgainstBoard{login}, progress);
+        }, this, take);
+    } else {
+        const Against evidence = kindOf(against) == "target" ? Against(AgainstTarget{nameOf(against)}) : Against(AgainstFacts{m_factsFile.toStdString()});
+        id = m_boards.jobs().start<Verdict>(spec, [=](Progress &progress) { return actions->preflight(package, evidence, progress); }, this, take);
+    }
+    m_job->follow(id);
+}
+
+void PreflightPage::showError(const Error &error) {
+    m_job->follow(0);
+    if (error.kind == ErrorKind::cancelled)
+        m_banner->show(Tone::neutral, "skipped", tr("Not checked: cancelled"));
+    else
+        m_banner->show(Tone::bad, "fail", tr("Not checked: %1").arg(qs(error.message)), sentence(qs(error.hint)));
+}
+
+void PreflightPage::showVerdict(const Verdict &verdict) {
+    m_job->follow(0);
+    m_hasVerdict = true;
+    m_verdict = verdict;
+    constexpr const char *icons[] = {"pass", "pass", "warn", "unknown", "fail"};
+    const auto tone = verdict.status == Status::skipped ? Tone::good : statusTone(verdict.status);
+    m_banner->show(tone, icons[int(verdict.status)], headline(verdict), tr("Checked against %1.").arg(qs(verdict.factsSource)));
+    m_model->setRows(verdict.findings);
+    for (const auto status : filterOrder)
+        m_filters->button(int(status))->setText(QString("%1 %2").arg(statusWord(status)).arg(countOf(verdict, status)));
+    m_filters->button(-2)->setText(tr("All %1").arg(verdict.findings.size()));
+    m_table->selectRow(0);
+    showDetails();
+    inputsChanged();
+}
+
+void PreflightPage::showDetails() {
+    const auto current = m_table->currentIndex();
+    m_details->show(current.isValid() ? &m_model->row(m_sorted->mapToSource(current).row()) : nullptr);
+}
+
+void PreflightPage::dragEnterEvent(QDragEnterEvent *event) {
+    const auto urls = event->mimeData()->urls();
+    if (urls.size() == 1 && urls.front().isLocalFile())
+        event->acceptProposedAction();
+}
+
+void PreflightPage::dropEvent(QDropEvent *event) {
+    setPackage(event->mimeData()->urls().front().toLocalFile());
+    check();
+}
+
+} // namespace slipway

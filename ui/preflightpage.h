@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ui/boards.h"
+#include "ui/findingmodel.h"
+
+#include <QWidget>
+
+class QButtonGroup;
+class QComboBox;
+class QLineEdit;
+class QPushButton;
+class QTableView;
+
+namespace slipway {
+
+class Banner;
+class CommandTwin;
+class FindingDetails;
+class FindingFilter;
+class JobModel;
+class JobView;
+
+/// The checklist of a package against a board, a target profile or saved facts.
+class PreflightPage : public QWidget {
+    Q_OBJECT
+public:
+    PreflightPage(Boards &boards, JobModel &model, QWidget *parent = nullptr);
+    void setPackage(const QString &folder);
+    /// Runs the checks.
+    void check();
+    void showVerdict(const Verdict &verdict);
+
+protected:
+    void dragEnterEvent(QDragEnterEvent *event) override;
+    void dropEvent(QDropEvent *event) override;
+
+private:
+    void build();
+    QLayout *buildInputs();
+    QLayout *buildFilters();
+    QWidget *buildTable();
+    void fillAgainst();
+    void chooseFactsFile();
+    void inputsChanged();
+    void showDetails();
+    void showError(const Error &error);
+
+    Boards &m_boards;
+    QLineEdit *m_package;
+    QComboBox *m_against;
+    QPushButton *m_check;
+    QPushButton *m_copy;
+    Banner *m_banner;
+    JobView *m_job;
+    QButtonGroup *m_filters;
+    FindingModel *m_model;
+    FindingFilter *m_sorted;
+    QTableView *m_table;
+    FindingDetails *m_details;
+    CommandTwin *m_twin;
+    Verdict m_verdict;
+    QString m_factsFile;
+    bool m_hasVerdict = false;
+};
+
+} // namespace slipway
