@@ -63,7 +63,7 @@ QWizardPage *AddDeviceWizard::buildAddressPage() {
     auto *form = new QFormLayout;
     form->setSpacing(gap);
     auto *keyRow = row();
-    auto *browse = button(tr("&Browse…"));
+    auto *browse = slipway::button(tr("&Browse…"));
     keyRow->addWidget(m_key, 1);
     keyRow->addWidget(browse);
     m_target->setAccessibleName(tr("Target"));

@@ -9,8 +9,13 @@
 #include <QEvent>
 #include <QFontDatabase>
 #include <QVBoxLayout>
+
+#define slots Q_SLOTS // QScintilla's headers use the keywords that QT_NO_KEYWORDS takes away
+#define signals Q_SIGNALS
 #include <Qsci/qscilexercustom.h>
 #include <Qsci/qsciscintilla.h>
+#undef slots
+#undef signals
 
 namespace slipway {
 
