@@ -105,7 +105,7 @@ QWidget *BoardDetails::buildReleases() {
     m_table->sortByColumn(ReleaseModel::deployedColumn, Qt::AscendingOrder);
     remember(m_boards.settings(), "devices/releases", m_table->horizontalHeader(), {210, 90, 100, 110, 110, 70});
     auto *read = button(tr("&List"), "refresh", tr("Read the releases in this folder of the board"));
-    m_dest->setPlaceholderText("/opt/…");
+    m_dest->setPlaceholderText(tr("/opt/… (looked for on the board when empty)"));
     m_dest->setAccessibleName(tr("Folder of the releases on the board"));
     m_dest->setClearButtonEnabled(true);
     m_rollBack->setObjectName("rollBack");
@@ -186,12 +186,6 @@ void BoardDetails::showFacts(const BoardRow &row) {
 
 void BoardDetails::readReleases() {
     const auto dest = m_dest->text().trimmed().toStdString();
-    if (dest.empty()) {
-        m_dest->setFocus();
-        m_releaseNote->setText(tr("Enter the folder on the board, as in the project's deploy.dest."));
-        m_releaseNote->setVisible(true);
-        return;
-    }
     const auto device = m_name;
     m_boards.run<std::vector<Release>>(
         device, {.title = tr("List releases on %1").arg(qs(device)), .slot = "releases"},

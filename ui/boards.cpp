@@ -82,8 +82,10 @@ void Boards::noteOutcome(const std::string &name, const Error *error) {
     const bool unreachable = error && error->kind == ErrorKind::unreachable;
     found->reach = unreachable ? Reach::failed : !error ? Reach::ready : found->reach == Reach::working ? Reach::idle : found->reach;
     found->problem = unreachable ? error->message : std::string();
-    if (!error)
+    if (!error) {
         m_askedSecret.erase(name);
+        m_logins[name].replaceChangedKey = false; // the answer was about this one change
+    }
     Q_EMIT changed();
 }
 

@@ -2,6 +2,7 @@
 //
 // The window over invented data, to look at it: slipway-ui-demo PAGE FILE.png [dark] [WIDTHxHEIGHT]. Never installed.
 
+#include "app/gui/palette.h"
 #include "tests/ui/fakeactions.h"
 #include "ui/mainwindow.h"
 #include "ui/devicespage.h"
@@ -20,20 +21,6 @@
 using namespace slipway;
 
 namespace {
-
-QPalette darkPalette() {
-    QPalette dark(QColor(0x2b, 0x2d, 0x30), QColor(0x2b, 0x2d, 0x30));
-    dark.setColor(QPalette::Base, QColor(0x1e, 0x1f, 0x22));
-    dark.setColor(QPalette::AlternateBase, QColor(0x25, 0x26, 0x29));
-    for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
-        dark.setColor(role, QColor(0xdf, 0xe1, 0xe5));
-    dark.setColor(QPalette::Highlight, QColor(0x2e, 0x5c, 0x9e));
-    dark.setColor(QPalette::HighlightedText, Qt::white);
-    dark.setColor(QPalette::PlaceholderText, QColor(0x9a, 0x9d, 0xa4));
-    for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
-        dark.setColor(QPalette::Disabled, role, QColor(0x6f, 0x73, 0x7a));
-    return dark;
-}
 
 CacheEntry kernel(const char *name, const char *source, int registers, int shared, std::uint64_t bytes, bool cubin, const char *remark = nullptr) {
     CacheEntry entry;
@@ -123,8 +110,7 @@ int main(int count, char **words) {
     app.setStyle(QStyleFactory::create("Fusion"));
     const auto arguments = app.arguments();
     const auto page = arguments.value(1), file = arguments.value(2);
-    if (arguments.contains("dark"))
-        app.setPalette(darkPalette());
+    app.setPalette(arguments.contains("dark") ? gui::darkPalette() : gui::lightPalette());
     auto actions = page == "empty" ? std::make_shared<fake::FakeActions>() : world();
     auto settings = std::make_shared<fake::MemorySettings>();
     settings->values["dest/orin-lab"] = "/opt/vector_add";
