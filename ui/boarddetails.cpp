@@ -46,10 +46,8 @@ BoardDetails::BoardDetails(Boards &boards, QWidget *parent)
 
 QWidget *BoardDetails::buildHeader() {
     auto *header = new QWidget;
-    auto *layout = row();
+    auto *layout = column();
     header->setLayout(layout);
-    auto *texts = column();
-    texts->setSpacing(2);
     auto *first = row();
     first->addWidget(m_title);
     first->addWidget(m_badge);
@@ -58,16 +56,15 @@ QWidget *BoardDetails::buildHeader() {
     second->setSpacing(5);
     second->addWidget(m_dot);
     second->addWidget(m_state, 1);
-    texts->addLayout(first);
-    texts->addLayout(second);
-    layout->addLayout(texts, 1);
+    layout->addLayout(first);
+    layout->addLayout(second);
     auto *remove = button(tr("Re&move"), "remove", tr("Remove this device from the list (the board is not changed)"));
     m_ship->setObjectName("ship");
     m_ship->setDefault(true);
     m_badge->setToolTip(tr("This board is simulated on this machine: its GPU and driver are not real"));
-    layout->addWidget(m_ship);
-    layout->addWidget(m_refresh);
-    layout->addWidget(remove);
+    first->addWidget(m_ship);
+    first->addWidget(m_refresh);
+    first->addWidget(remove);
     connect(m_ship, &QPushButton::clicked, this, [this] { Q_EMIT shipWanted(m_name, {}); });
     connect(m_refresh, &QPushButton::clicked, this, [this] { m_boards.readFacts(m_name); });
     connect(remove, &QPushButton::clicked, this, &BoardDetails::removeWanted);
@@ -103,7 +100,7 @@ QWidget *BoardDetails::buildReleases() {
     m_table = makeTable(m_sorted, tr("Releases"));
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->sortByColumn(ReleaseModel::deployedColumn, Qt::AscendingOrder);
-    remember(m_boards.settings(), "devices/releases", m_table->horizontalHeader(), {210, 90, 100, 110, 110, 70});
+    remember(m_boards.settings(), "devices/releases", m_table->horizontalHeader(), {196, 84, 92, 84, 100, 60});
     auto *read = button(tr("&List"), "refresh", tr("Read the releases in this folder of the board"));
     m_dest->setPlaceholderText(tr("/opt/… (looked for on the board when empty)"));
     m_dest->setAccessibleName(tr("Folder of the releases on the board"));

@@ -70,7 +70,6 @@ CacheModel::CacheModel(QObject *parent)
           {
               {.title = tr("Kernel"), .text = [](const CacheEntry &e) { return qs(e.name); },
                .tip = [](const CacheEntry &e) { return qs(e.image.empty() ? e.cubin.string() : e.image.string()); }},
-              {.title = tr("Entry"), .text = entries},
               {.title = tr("Capability"), .text = capability,
                .key = [](const CacheEntry &e) { return e.facts && e.facts->target ? e.facts->target->number : 0; }},
               {.title = tr("PTX"), .text = ptxVersion,
@@ -82,6 +81,7 @@ CacheModel::CacheModel(QObject *parent)
                .key = [](const CacheEntry &e) { return qlonglong(shared(e)); }, .right = true},
               {.title = tr("Size"), .text = [](const CacheEntry &e) { return sizeText(e.bytes); },
                .key = [](const CacheEntry &e) { return qulonglong(e.bytes); }, .right = true},
+              {.title = tr("Entry"), .text = entries},
               {.title = tr("Source"), .text = source},
               {.title = tr("Age"), .text = [](const CacheEntry &e) { return ago(e.modified, unixNow()); },
                .key = [](const CacheEntry &e) { return -qlonglong(e.modified); }},

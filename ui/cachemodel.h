@@ -9,7 +9,7 @@ namespace slipway {
 /// The kernels of a cache directory.
 class CacheModel : public TableModel<CacheEntry> {
 public:
-    enum { nameColumn, entryColumn, capabilityColumn, ptxColumn, cubinColumn, registersColumn, sharedColumn, sizeColumn,
+    enum { nameColumn, capabilityColumn, ptxColumn, cubinColumn, registersColumn, sharedColumn, sizeColumn, entryColumn,
            sourceColumn, ageColumn, remarksColumn };
     explicit CacheModel(QObject *parent = nullptr);
 };

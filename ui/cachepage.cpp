@@ -42,7 +42,7 @@ CachePage::CachePage(Boards &boards, QWidget *parent)
     split->setChildrenCollapsible(false);
     split->setStretchFactor(1, 3);
     split->setStretchFactor(2, 2);
-    remember(m_boards.settings(), "cache/split", split, {180, 460, 320});
+    remember(m_boards.settings(), "cache/split", split, {160, 490, 260});
     layout->addWidget(split, 1);
     layout->addWidget(m_twin);
     connect(&m_boards, &Boards::changed, this, &CachePage::fillPlaces);
@@ -87,7 +87,7 @@ QWidget *CachePage::buildKernels() {
     m_table = makeTable(m_sorted, tr("Kernels"));
     m_table->setObjectName("kernels");
     m_table->sortByColumn(CacheModel::nameColumn, Qt::AscendingOrder);
-    remember(m_boards.settings(), "cache/columns", m_table->horizontalHeader(), {120, 120, 84, 48, 54, 76, 66, 66, 140, 90, 160});
+    remember(m_boards.settings(), "cache/columns", m_table->horizontalHeader(), {118, 80, 44, 50, 70, 62, 64, 110, 140, 90, 160});
     m_stack->addWidget(m_table);
     layout->addWidget(m_filter);
     layout->addWidget(m_stack, 1);

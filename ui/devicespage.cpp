@@ -64,7 +64,7 @@ QWidget *DevicesPage::buildFilled() {
     split->addWidget(m_details);
     split->setChildrenCollapsible(false);
     split->setStretchFactor(1, 1);
-    remember(m_boards.settings(), "devices/split", split, {260, 700});
+    remember(m_boards.settings(), "devices/split", split, {236, 700});
     connect(add, &QPushButton::clicked, this, &DevicesPage::addDevice);
     connect(start, &QPushButton::clicked, &m_boards, &Boards::startVirtualBoard);
     return split;

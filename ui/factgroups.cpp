@@ -107,6 +107,7 @@ QWidget *card(const FactGroup &group) {
         if (value.isEmpty())
             text->setForegroundRole(QPalette::PlaceholderText);
         text->setAccessibleName(label + ": " + text->fullText());
+        text->setMinimumWidth(40);
         grid->addWidget(name, line, 0);
         grid->addWidget(text, line++, 1);
     }
@@ -132,14 +133,15 @@ void FactsView::setFacts(const BoardFacts &facts) {
         delete item->widget();
         delete item;
     }
-    constexpr int perRow = 6; // the first row has two wide cards, the second three
+    struct Place {
+        int row, column, width;
+    };
+    constexpr Place places[] = {{0, 0, 7}, {0, 7, 5}, {1, 0, 5}, {1, 5, 4}, {1, 9, 3}}; // on a grid of twelve
     const auto groups = factGroups(facts);
-    for (int i = 0; i < perRow; ++i)
+    for (int i = 0; i < 12; ++i)
         grid->setColumnStretch(i, 1);
-    grid->addWidget(card(groups[0]), 0, 0, 1, 3);
-    grid->addWidget(card(groups[1]), 0, 3, 1, 3);
-    for (int i = 2; i < 5; ++i)
-        grid->addWidget(card(groups[std::size_t(i)]), 1, 2 * (i - 2), 1, 2);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        grid->addWidget(card(groups[i]), places[i].row, places[i].column, 1, places[i].width);
 }
 
 } // namespace slipway

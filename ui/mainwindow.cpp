@@ -68,6 +68,7 @@ void MainWindow::buildPages() {
     m_split->addWidget(below);
     m_split->setStretchFactor(0, 1);
     m_split->setCollapsible(0, false);
+    m_split->setHandleWidth(4);
     rightLayout->addWidget(m_split, 1);
     auto *whole = new QWidget;
     auto *layout = row();
@@ -84,12 +85,15 @@ QWidget *MainWindow::buildNavigation() {
     part->setAutoFillBackground(true);
     part->setBackgroundRole(QPalette::Base);
     auto *layout = column();
+    layout->setContentsMargins(gap, margin, gap, 0);
     part->setLayout(layout);
     m_navigation->setAccessibleName(tr("Pages"));
     m_navigation->setObjectName("navigation");
     m_navigation->setFrameShape(QFrame::NoFrame);
     m_navigation->setIconSize({22, 22});
-    m_navigation->setSpacing(2);
+    m_navigation->setSpacing(1);
+    m_navigation->setStyleSheet("QListWidget::item { padding-left: 8px; border-radius: 6px; }"
+                                "QListWidget::item:selected { background: palette(highlight); color: palette(highlighted-text); }");
     const std::pair<const char *, QString> pages[] = {
         {"devices", tr("Devices")}, {"preflight", tr("Pre-flight")}, {"sysroot", tr("Sysroots")}, {"cache", tr("Kernel cache")}};
     for (const auto &[name, text] : pages) {
@@ -105,7 +109,8 @@ QWidget *MainWindow::buildNavigation() {
 
 QWidget *MainWindow::buildSelector() {
     auto *part = new QWidget;
-    auto *layout = column(gap);
+    auto *layout = column();
+    layout->setContentsMargins(0, gap, 0, gap);
     part->setLayout(layout);
     auto *label = plainLabel(tr("Device"));
     label->setForegroundRole(QPalette::PlaceholderText);
@@ -189,6 +194,7 @@ void MainWindow::buildStatus() {
     statusBar()->addWidget(m_status, 1);
     statusBar()->addPermanentWidget(m_activityButton);
     statusBar()->setSizeGripEnabled(false);
+    statusBar()->setContentsMargins(gap, 0, gap, 0);
 }
 
 void MainWindow::wireJobs() {

@@ -76,7 +76,7 @@ void Banner::addAction(QWidget *widget) {
 void Banner::paintEvent(QPaintEvent *) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(toneColor(m_tone, palette()));
+    painter.setPen(m_tone == Tone::neutral ? palette().color(QPalette::Mid) : toneColor(m_tone, palette()));
     painter.setBrush(toneWash(m_tone, palette()));
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
 }
@@ -89,8 +89,8 @@ EmptyState::EmptyState(const QString &iconName, const QString &title, const QStr
     picture->setPixmap(icon(iconName, Tone::neutral).pixmap(56, 56));
     auto *explanation = quietLabel(text);
     explanation->setAlignment(Qt::AlignCenter);
-    explanation->setMaximumWidth(460);
-    explanation->setMinimumWidth(300);
+    explanation->setFixedWidth(440);
+    explanation->setFixedHeight(explanation->heightForWidth(440)); // a wrapped label in an aligned cell would be cut
     layout->addStretch(2);
     layout->addWidget(picture, 0, Qt::AlignHCenter);
     layout->addWidget(titleLabel(title), 0, Qt::AlignHCenter);
@@ -151,6 +151,7 @@ QTableView *makeTable(QSortFilterProxyModel *model, const QString &name) {
     table->setWordWrap(false);
     table->setTextElideMode(Qt::ElideRight);
     table->setTabKeyNavigation(false);
+    table->setStyleSheet("QTableView::item { padding-left: 4px; padding-right: 6px; }");
     table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     table->verticalHeader()->hide();
     table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 10);
@@ -191,6 +192,7 @@ void remember(Settings &settings, const std::string &key, QHeaderView *header, c
 }
 
 void remember(Settings &settings, const std::string &key, QSplitter *splitter, const QList<int> &sizes) {
+    splitter->setHandleWidth(gap);
     splitter->setSizes(sizes);
     splitter->restoreState(decoded(settings.value(key)));
     QObject::connect(splitter, &QSplitter::splitterMoved, splitter,

@@ -44,14 +44,14 @@ PreflightPage::PreflightPage(Boards &boards, JobModel &model, QWidget *parent)
     setAcceptDrops(true);
     connect(&m_boards, &Boards::changed, this, &PreflightPage::fillAgainst);
     connect(&m_boards, &Boards::selectedChanged, this, [this](const std::string &name) {
-        const int at = m_against->findData("device:" + qs(name));
-        if (at >= 0)
-            m_against->setCurrentIndex(at);
+        m_chosen.clear();
+        m_against->setCurrentIndex(std::max(0, m_against->findData("device:" + qs(name))));
     });
     connect(m_package, &QLineEdit::textChanged, this, &PreflightPage::inputsChanged);
     connect(m_against, &QComboBox::currentIndexChanged, this, &PreflightPage::inputsChanged);
     connect(m_against, &QComboBox::activated, this, [this] {
-        if (kindOf(m_against->currentData().toString()) == "facts")
+        m_chosen = m_against->currentData().toString();
+        if (kindOf(m_chosen) == "facts")
             chooseFactsFile();
     });
     connect(m_check, &QPushButton::clicked, this, &PreflightPage::check);
@@ -145,7 +145,6 @@ QWidget *PreflightPage::buildTable() {
 }
 
 void PreflightPage::fillAgainst() {
-    const auto before = m_against->currentData().toString();
     const QSignalBlocker quiet(m_against);
     m_against->clear();
     for (const auto &row : m_boards.rows())
@@ -153,7 +152,7 @@ void PreflightPage::fillAgainst() {
     for (const auto &target : m_boards.overview().targets)
         m_against->addItem(icon("gpu"), tr("Profile %1").arg(qs(target.name)), "target:" + qs(target.id));
     m_against->addItem(icon("folder"), m_factsFile.isEmpty() ? tr("Facts file…") : tr("Facts %1").arg(m_factsFile), "facts:" + m_factsFile);
-    const int at = m_against->findData(before.isEmpty() ? "device:" + qs(m_boards.selected()) : before);
+    const int at = m_against->findData(m_chosen.isEmpty() ? "device:" + qs(m_boards.selected()) : m_chosen);
     m_against->setCurrentIndex(std::max(0, at));
     inputsChanged();
 }
@@ -162,8 +161,8 @@ void PreflightPage::chooseFactsFile() {
     const auto file = QFileDialog::getOpenFileName(this, tr("Facts of a board"), {}, tr("Facts (*.json)"));
     if (!file.isEmpty()) {
         m_factsFile = file;
+        m_chosen = "facts:" + file;
         fillAgainst();
-        m_against->setCurrentIndex(m_against->count() - 1);
     }
     inputsChanged();
 }

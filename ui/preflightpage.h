@@ -61,6 +61,7 @@ private:
     CommandTwin *m_twin;
     Verdict m_verdict;
     QString m_factsFile;
+    QString m_chosen; ///< what the user chose to check against; empty = the selected device
     bool m_hasVerdict = false;
 };
 

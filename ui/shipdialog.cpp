@@ -52,6 +52,7 @@ void ShipDialog::build() {
     m_steps->setAccessibleName(tr("Steps"));
     m_steps->setSelectionMode(QAbstractItemView::NoSelection);
     m_steps->setUniformRowHeights(true);
+    m_steps->setRootIsDecorated(false);
     m_steps->header()->resizeSection(0, 250);
     m_steps->header()->setStretchLastSection(true);
     m_banner->addAction(m_findings);

@@ -47,6 +47,7 @@ inline BoardFacts orinFacts() {
     facts.tools = {{"rsync", "3.2.7"}, {"tar", "1.34"}, {"sha256sum", ""}};
     facts.clockSkewSeconds = 0;
     facts.shellQuiet = true;
+    facts.readAt = 1795946400;
     return facts;
 }
 
