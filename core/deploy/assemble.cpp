@@ -107,7 +107,10 @@ Result<Assembled> assemblePackage(const AssembleRequest &request, Progress &prog
     std::vector<KernelRecord> records;
     for (const auto &outcome : made.kernels.outcomes)
         records.push_back(outcome.record);
-    const auto ptx = request.ptx ? *request.ptx : TRY(request.catalog.choosePtx(capability, request.facts.cudaDriver));
+    const auto compiled = made.kernels.ptx.find(capability); // what the cache was keyed with, which our LLVM may limit
+    const auto ptx = compiled != made.kernels.ptx.end() ? compiled->second
+                     : request.ptx                      ? *request.ptx
+                                   : TRY(request.catalog.choosePtx(capability, request.facts.cudaDriver));
     made.package = TRY(makePackage({.project = request.project,
                                     .target = request.target,
                                     .capability = capability,

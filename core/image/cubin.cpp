@@ -11,6 +11,7 @@
 #include <llvm/Object/ELFTypes.h>
 
 #include <algorithm>
+#include <set>
 
 namespace slipway {
 
@@ -51,7 +52,7 @@ private:
 
     std::string_view m_bytes;
     KernelImage m_image;
-    std::vector<std::string> m_code; ///< names behind ".text."
+    std::set<std::string> m_code; ///< names behind ".text."
     std::uint64_t m_shared = 0;
 };
 
@@ -137,7 +138,7 @@ void CubinReader::readSymbols(const Elf &elf, const Section &table) {
             continue;
         }
         KernelEntry entry{.name = printable(name->str(), 4096)};
-        if (std::find(m_code.begin(), m_code.end(), entry.name) == m_code.end())
+        if (!m_code.contains(name->str()))
             damage(fmt::format("the kernel {} has no code (needed a section .text.{})", printable(entry.name, 80),
                                printable(entry.name, 80)));
         m_image.entries.push_back(std::move(entry));
@@ -162,7 +163,7 @@ void CubinReader::readSections(const Elf &elf) {
         if (name->starts_with(".nv.shared."))
             m_shared = std::max<std::uint64_t>(m_shared, section.sh_size);
         if (name->starts_with(".text."))
-            m_code.push_back(name->substr(6).str());
+            m_code.insert(name->substr(6).str());
         if (section.sh_type == llvm::ELF::SHT_NOBITS)
             continue;
         auto content = elf.getSectionContents(section);

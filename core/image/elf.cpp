@@ -38,6 +38,11 @@ std::string machineName(unsigned machine) {
     }
 }
 
+/// LLVM hands out some names with the rest of their table behind the NUL.
+std::string nameOf(std::string_view text) {
+    return printable(text.substr(0, text.find('\0')));
+}
+
 template <typename ElfType>
 class ElfReader {
     using Elf = object::ELFFile<ElfType>;
@@ -192,8 +197,8 @@ void ElfReader<ElfType>::readVersionNeeds(const Elf &elf, const Section &needs) 
     for (const auto &library : *libraries) {
         for (const auto &version : library.AuxV) {
             m_versionOfIndex[version.Other & 0x7fff] = m_image.versions.size();
-            m_image.versions.push_back({.library = printable(library.File.c_str()),
-                                        .version = printable(version.Name.c_str()), // LLVM gives the rest of the table with it
+            m_image.versions.push_back({.library = nameOf(library.File),
+                                        .version = nameOf(version.Name),
                                         .symbols = {},
                                         .weak = (version.Flags & llvm::ELF::VER_FLG_WEAK) != 0});
         }
@@ -207,7 +212,7 @@ void ElfReader<ElfType>::readVersionDefinitions(const Elf &elf, const Section &d
         return damage("the table of offered versions", versions.takeError());
     for (const auto &version : *versions) {
         if (!(version.Flags & llvm::ELF::VER_FLG_BASE)) // the base one is the library's own name
-            m_image.defines.insert(printable(version.Name.c_str()));
+            m_image.defines.insert(nameOf(version.Name));
     }
 }
 

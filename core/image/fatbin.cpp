@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <set>
 
 namespace slipway {
 
@@ -94,6 +95,7 @@ private:
 
     std::string_view m_bytes;
     KernelImage m_image;
+    std::set<std::string> m_names; ///< of m_image.entries
     std::uint64_t m_unpacked = 0;
 };
 
@@ -110,9 +112,7 @@ void FatbinReader::addImage(KernelImage image, const Member &member) {
         damage(fmt::format("member {} ({} for sm_{}): {}", m_image.members.size() + 1, imageKindName(image.kind),
                            member.sm, text));
     for (const auto &entry : image.entries) {
-        const auto known = std::any_of(m_image.entries.begin(), m_image.entries.end(),
-                                       [&](const auto &e) { return e.name == entry.name; });
-        if (!known)
+        if (m_names.insert(entry.name).second)
             m_image.entries.push_back(entry);
     }
     m_image.members.push_back(std::move(image));

@@ -135,8 +135,9 @@ installDriver() { # ROOT
 
 # The board's own ldconfig writes its cache: it is a static program, so it runs before anything is registered.
 updateLoaderCache() { # ROOT
-    local emulator
+    local emulator as=()
     emulator=$(findEmulator)
-    unshare --user --map-root-user "$emulator" "$1/usr/sbin/ldconfig" -r "$1" 2>/dev/null ||
-        give "the emulated ldconfig does not run" "try: $emulator $1/usr/sbin/ldconfig --version"
+    [ "$(id -u)" = 0 ] || as=(unshare --user --map-root-user) # it changes its root folder
+    "${as[@]}" "$emulator" "$1/usr/sbin/ldconfig" -r "$1" 2>/dev/null ||
+        give "the emulated ldconfig does not run" "try: ${as[*]} $emulator $1/usr/sbin/ldconfig -r $1"
 }

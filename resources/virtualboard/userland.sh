@@ -3,6 +3,8 @@
 # Part of `board`: an arm64 userland from distribution packages, without root, debootstrap or maintainer scripts. apt works in
 # its own state directory for arm64, so the machine's package database is neither read nor changed.
 
+# Left out although other packages ask for it: maintainer scripts and debconf use it, and neither runs here.
+readonly unwantedPackages='perl\|perl-modules-.*\|libperl.*\|libgdbm.*'
 readonly wantedPackages="base-files base-passwd bash dash coreutils tar gzip bzip2 xz-utils grep sed findutils util-linux mount procps
 rsync diffutils hostname mawk openssh-sftp-server libc-bin dpkg file libc6-dev linux-libc-dev zlib1g-dev libssl-dev"
 
@@ -14,13 +16,13 @@ compilerLibrary() { # SUITE: the libstdc++ whose headers and library a program i
     esac
 }
 
-# The Debian mirror that this machine's apt uses.
+# The Debian mirror that this machine's apt uses: as apt knows it after an update, else as its sources name it.
 findMirror() {
     [ -z "$mirror" ] || return 0
-    mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 2>/dev/null | sed -n 's/^Debian \(.*\)/\1/p' |
-        grep -v security | head -n1 || true)
+    mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 2>/dev/null | sed -n 's,^Debian \(.*/debian\)/*$,\1,p' | head -n1)
+    [ -n "$mirror" ] || mirror=$(grep -rhoE '^[^#]*https?://[^ ]*/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
+        sed -n 's,.*\(https\?://[^ ]*/debian\).*,\1,p' | head -n1)
     [ -n "$mirror" ] || give "no Debian mirror among apt's sources" "pass --mirror URI (a Debian mirror with arm64)"
-    mirror=${mirror%/}
 }
 
 keyring() {
@@ -79,7 +81,7 @@ listPackages() { # SUITE
 simulateInstall() { # SUITE -> "NAME VERSION" lines
     # shellcheck disable=SC2086
     aptFor "$1" -s --no-install-recommends install $wantedPackages "$(compilerLibrary "$1")" 2>/dev/null |
-        sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) .*/\1 \2/p'
+        sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) .*/\1 \2/p' | grep -v "^\($unwantedPackages\) "
 }
 
 haveAllPackages() { # SUITE
@@ -91,17 +93,37 @@ haveAllPackages() { # SUITE
 }
 
 makeUserland() { # ROOT
-    local to=$1 suite
+    local suite lock
     suite=$(valueOf "$profileFile" suite)
-    if ! haveAllPackages "$suite" && ! fetchPackages "$suite"; then
-        [ "$suite" = bookworm ] || [ "$suite" = trixie ] && give "cannot fetch the arm64 packages of $suite from $mirror: $(tail -n1 "$cache/apt-$suite/log")" \
-            "check the network, or pass --mirror URI"
+    # Several boards may be made at the same time; the packages are fetched and unpacked once.
+    exec {lock}>"$cache/lock"
+    flock -w 600 "$lock" || give "another board is being made with the packages in $cache"
+    needBase "$suite" || {
+        case $suite in bookworm | trixie) giveFetchFailed "$suite" ;; esac
         phase "the mirror has no $suite any more: using bookworm, whose C library is newer than the real board's"
         suite=bookworm
-        haveAllPackages "$suite" || fetchPackages "$suite" || give "cannot fetch the arm64 packages of $suite from $mirror" "check the network, or pass --mirror URI"
-    fi
-    phase "unpacking $(wc -l <"$cache/apt-$suite/list") packages of $suite"
-    unpackPackages "$suite" "$to"
+        needBase "$suite" || giveFetchFailed "$suite"
+    }
+    exec {lock}>&-
+    phase "unpacking the userland ($suite)"
+    tar -x --no-same-owner -C "$1" -f "$cache/apt-$suite/base.tar" || give "cannot unpack $cache/apt-$suite/base.tar" "remove $cache and try again"
+}
+
+giveFetchFailed() { # SUITE
+    give "cannot fetch the arm64 packages of $1 from ${mirror:-the mirror}: $(tail -n1 "$cache/apt-$1/log")" "check the network, or pass --mirror URI"
+}
+
+# The suite's userland as one archive in the cache: unpacking that takes a second, the packages take five.
+needBase() { # SUITE
+    local suite=$1 apt=$cache/apt-$1
+    haveAllPackages "$suite" || fetchPackages "$suite" || return 1
+    [ ! "$apt/base.tar" -nt "$apt/list" ] || return 0
+    phase "unpacking $(wc -l <"$apt/list") packages of $suite"
+    rm -rf "$apt/base"
+    unpackPackages "$suite" "$apt/base"
+    tar -c -C "$apt/base" -f "$apt/base.tar.new" .
+    mv "$apt/base.tar.new" "$apt/base.tar"
+    rm -rf "$apt/base"
 }
 
 unpackPackages() { # SUITE ROOT
