@@ -21,9 +21,12 @@ using namespace std::chrono;
 
 namespace {
 
-// Both are fast where the CPU has AES instructions, which every Jetson has; measured in ../shared/facts/recipes.md.
-constexpr const char *ciphers = "aes128-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,"
-                                "aes256-ctr,aes192-ctr,aes128-ctr";
+// One order for each direction: of libssh 0.10's exec channel the faster is AES-GCM when it encrypts and ChaCha20 when
+// it decrypts (569 against 257 MB/s up, 162 against 305 MB/s down, ../shared/facts/recipes.md).
+constexpr const char *ciphersUp = "aes128-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,"
+                                  "aes256-ctr,aes192-ctr,aes128-ctr";
+constexpr const char *ciphersDown = "chacha20-poly1305@openssh.com,aes128-gcm@openssh.com,aes256-gcm@openssh.com,"
+                                    "aes256-ctr,aes192-ctr,aes128-ctr";
 
 /// The handle with the byte counters that it points to: they must live equally long.
 struct Holder {
@@ -84,8 +87,8 @@ Result<void> configure(ssh_session session, const Login &login) {
     const int yes = 1;
     ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &no); // ours, below; not whatever is in the process's home
     ssh_options_set(session, SSH_OPTIONS_NODELAY, &yes);
-    set(SSH_OPTIONS_CIPHERS_C_S, ciphers);
-    set(SSH_OPTIONS_CIPHERS_S_C, ciphers);
+    set(SSH_OPTIONS_CIPHERS_C_S, ciphersUp);
+    set(SSH_OPTIONS_CIPHERS_S_C, ciphersDown);
     set(SSH_OPTIONS_SSH_DIR, (home / ".ssh").string());
     set(SSH_OPTIONS_KNOWNHOSTS, (home / ".ssh/known_hosts").string());
     if (!set(SSH_OPTIONS_HOST, device.host))
