@@ -39,8 +39,9 @@ std::string optionsOf(const CompileUnit &unit, const CompileContext &context) {
 
 std::string toolOf(const CompileUnit &unit, const CompileContext &context) {
     switch (unit.source.kind) {
-    case SourceKind::llvmIr:
-        return context.llvm.tool();
+    case SourceKind::llvmIr: // "LLVM 22.1.8", and ours once it generates other text
+        return context.llvm.revision <= 1 ? context.llvm.tool()
+                                          : fmt::format("{}, generator {}", context.llvm.tool(), context.llvm.revision);
     case SourceKind::cuda:
         return unit.source.compiler == "nvcc" ? context.nvccTool : context.clangTool;
     case SourceKind::program:
