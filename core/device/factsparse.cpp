@@ -193,7 +193,8 @@ void readDisks(const Sections &sections, BoardFacts &facts) {
         const std::string text(line.substr(0, longestLine));
         const auto match = matched(text, R"(\s(\d+)\s+(\d+)\s+(\d+)\s+(?:\d+%|-)\s+(/.*)$)");
         const auto free = match ? parseNumber((*match)[3].str()) : std::nullopt;
-        if (!free || *free > (std::uint64_t(1) << 53) || disks.size() >= 256)
+        const bool isPseudo = match && (*match)[1].str().find_first_not_of('0') == std::string::npos;
+        if (!free || isPseudo || *free > (std::uint64_t(1) << 53) || disks.size() >= 256)
             continue;
         DiskFacts disk{.mount = printable((*match)[4].str()), .freeBytes = *free * 1024};
         if (const auto mount = mounts.find((*match)[4].str()); mount != mounts.end()) {
@@ -211,7 +212,8 @@ void readDisks(const Sections &sections, BoardFacts &facts) {
 
 void readRest(const Sections &sections, BoardFacts &facts, long now) {
     std::map<std::string, std::string> tools;
-    for (const auto line : lines(section(sections, "tools"))) {
+    const auto listed = sections.find("tools"); // not trimmed: the tab of the last tool without a version counts
+    for (const auto line : lines(listed == sections.end() ? std::string_view() : listed->second)) {
         const auto tab = line.find('\t');
         if (tab == std::string_view::npos)
             continue;
@@ -219,7 +221,7 @@ void readRest(const Sections &sections, BoardFacts &facts, long now) {
         const auto version = matched(text, R"((\d+\.\d+(\.\d+)?))");
         tools[printable(line.substr(0, tab), 40)] = version ? (*version)[1].str() : "";
     }
-    if (sections.contains("tools"))
+    if (listed != sections.end())
         facts.tools = tools;
     const auto clock = parseNumber(section(sections, "clock"));
     if (clock && *clock < (std::uint64_t(1) << 40))

@@ -55,7 +55,8 @@ mark cxx
 mark toolkit; cat /usr/local/cuda/version.json 2>/dev/null || cat /usr/local/cuda/version.txt 2>/dev/null
 mark power; has nvpmodel && $T nvpmodel -q 2>/dev/null
 mark memory; cat /proc/meminfo 2>/dev/null
-mark df; $T df -Pk 2>/dev/null
+# -a: df leaves out bind mounts of a file system that it has shown, and / may be read-only where /home is not
+mark df; $T df -aPk 2>/dev/null || $T df -Pk 2>/dev/null
 mark mounts; cat /proc/mounts 2>/dev/null
 mark env; env | grep -E '^(CUDA|TEENYC|NVIDIA)_[A-Z0-9_]*=|^LD_LIBRARY_PATH='
 mark tools

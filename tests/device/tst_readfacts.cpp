@@ -124,14 +124,19 @@ private Q_SLOTS:
                            "tmpfs               3905000        0   3905000       0% /dev/shm\n"
                            "devtmpfs            3905000        0   3905000       0% /dev\n"
                            "/dev/sda1              1000      400       600      40% /media/my disk\n"
+                           "/dev/nvme0n1p1   239258208 20000000 206000000       9% /home\n"
+                           "sysfs                       0        0         0       -  /sys\n"
                            "none                      -        -         -       -  /weird\n"},
-                    {"mounts", "/dev/nvme0n1p1 / ext4 rw,relatime 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,noexec 0 0\n"
+                    {"mounts", "/dev/nvme0n1p1 / ext4 ro,relatime 0 0\n/dev/nvme0n1p1 /home ext4 rw,relatime 0 "
+                               "0\ntmpfs /dev/shm tmpfs rw,nosuid,noexec 0 0\n"
                                "devtmpfs /dev devtmpfs rw 0 0\n/dev/sda1 /media/my\\040disk vfat ro,noexec 0 0\n"}});
-        QCOMPARE(facts.disks->size(), std::size_t(3));
+        QCOMPARE(facts.disks->size(), std::size_t(4));
         QCOMPARE(facts.disks->at(0).mount, std::string("/"));
         QCOMPARE(facts.disks->at(0).freeBytes, std::uint64_t(206000000) * 1024);
         QCOMPARE(facts.disks->at(0).type, std::string("ext4"));
-        QVERIFY(!facts.disks->at(0).noexec && !facts.disks->at(0).readOnly);
+        QVERIFY(!facts.disks->at(0).noexec && facts.disks->at(0).readOnly);
+        QCOMPARE(facts.disks->at(3).mount, std::string("/home"));
+        QVERIFY(!facts.disks->at(3).readOnly);
         QVERIFY(facts.disks->at(1).noexec);
         QCOMPARE(facts.disks->at(2).mount, std::string("/media/my disk"));
         QVERIFY(facts.disks->at(2).readOnly);
@@ -169,6 +174,14 @@ private Q_SLOTS:
             parsed({{"probe", R"({"probe":1,"driver":{"status":"hung","error":"no answer in 20 s"},"gpus":[]})"}});
         QCOMPARE(hung.cudaDriverStatus, std::optional<std::string>("hung"));
         QVERIFY(!hung.gpus && hung.warnings.size() == 1);
+    }
+
+    void toolsWithAndWithoutVersions() {
+        const auto facts = parsed(
+            {{"tools", "rsync\trsync  version 3.2.7  protocol version 31\ntar\ttar (GNU tar) 1.34\nln\t\nsftp\t\n"}});
+        QCOMPARE(*facts.tools,
+                 (std::map<std::string, std::string>{{"ln", ""}, {"rsync", "3.2.7"}, {"sftp", ""}, {"tar", "1.34"}}));
+        QVERIFY(!parsed({}).tools);
     }
 
     void toolkitVersionsOfBothForms() {
