@@ -18,6 +18,7 @@
 #include <QPainter>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QToolButton>
 
@@ -37,6 +38,20 @@ std::string typed(const std::string &word) {
 
 std::string encoded(const QByteArray &bytes) { return bytes.toBase64().toStdString(); }
 QByteArray decoded(const std::string &text) { return QByteArray::fromBase64(QByteArray::fromStdString(text)); }
+
+/// Keeps a cell's text off the cell's edges, so that numbers on the right do not touch the next column.
+class PaddedDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override {
+        auto item = option;
+        initStyleOption(&item, index);
+        const auto *style = option.widget->style();
+        style->drawPrimitive(QStyle::PE_PanelItemViewItem, &item, painter, option.widget);
+        item.rect.adjust(2, 0, -gap, 0);
+        style->drawControl(QStyle::CE_ItemViewItem, &item, painter, option.widget);
+    }
+};
 
 } // namespace
 
@@ -151,7 +166,7 @@ QTableView *makeTable(QSortFilterProxyModel *model, const QString &name) {
     table->setWordWrap(false);
     table->setTextElideMode(Qt::ElideRight);
     table->setTabKeyNavigation(false);
-    table->setStyleSheet("QTableView::item { padding-left: 4px; padding-right: 6px; }");
+    table->setItemDelegate(new PaddedDelegate(table));
     table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     table->verticalHeader()->hide();
     table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + 10);
