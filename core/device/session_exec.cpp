@@ -159,7 +159,7 @@ Result<Finished> Exec::run() {
             waitForMore();
     }
     if (!m_exit) {
-        if (!m_link.lost.empty())
+        if (!m_link.pump()) // the library calls a channel of a broken connection closed
             return m_link.lostError();
         return failAs(ErrorKind::unreachable, "{} closed the channel of \"{}\" without an exit status", m_link.where(),
                       line());
