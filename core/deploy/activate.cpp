@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a release that is on the board to one that is live and good, or back: load check, switch, health, keep, go back, prune.
+// From a release that is on the board to one that is live and good, or back: load check, switch, health, keep, go back,
+// prune.
 
 #include "core/base/text.h"
 #include "core/deploy/deployment.h"
@@ -14,7 +15,9 @@ namespace slipway {
 namespace {
 
 /// Errors that end the deploy whatever step they come from.
-bool isFinal(const Error &error) { return error.kind == ErrorKind::cancelled || error.kind == ErrorKind::unreachable; }
+bool isFinal(const Error &error) {
+    return error.kind == ErrorKind::cancelled || error.kind == ErrorKind::unreachable;
+}
 
 /// Names of kernels of which no image loads, each with what the driver said.
 std::map<std::string, const LoadResult *> refusedKernels(const std::vector<LoadResult> &loads) {
@@ -50,14 +53,16 @@ std::vector<std::string> environmentWords(const std::map<std::string, std::strin
 Result<std::vector<LoadResult>> tryKernels(Deployment &job, Progress &progress) {
     auto step = progress.step("load kernels in the board's driver");
     const auto &files = job.plan.package.manifest.files;
-    const bool any = std::any_of(files.begin(), files.end(), [](const auto &f) { return f.path.starts_with("cache/"); });
+    const bool any =
+        std::any_of(files.begin(), files.end(), [](const auto &f) { return f.path.starts_with("cache/"); });
     if (!any || job.options.probes.directory.empty()) {
         step.skip(any ? "no probe program is at hand" : "the release has no kernels");
         return std::vector<LoadResult>();
     }
     const auto release = job.plan.dest + "/releases/" + job.plan.release;
     const auto machine = TRY(job.session.run({"uname", "-m"}, progress));
-    auto loads = probeLoad(job.session, job.options.probes, trimmed(machine.output), release + "/cache", resolvedEnv(job.plan.package.env, release), progress);
+    auto loads = probeLoad(job.session, job.options.probes, trimmed(machine.output), release + "/cache",
+                           resolvedEnv(job.plan.package.env, release), progress);
     if (!loads && isFinal(loads.error()))
         return std::unexpected(loads.error());
     if (!loads) {
@@ -67,8 +72,10 @@ Result<std::vector<LoadResult>> tryKernels(Deployment &job, Progress &progress) 
     const auto refused = refusedKernels(*loads);
     if (!refused.empty()) {
         const auto &[name, load] = *refused.begin();
-        Error error{.message = fmt::format("the board's driver does not load {} of the kernels ({}: {} {})", refused.size(), name, load->status, load->error),
-                    .hint = "slipway preflight with --device says what the board accepts", .detail = load->log};
+        Error error{.message = fmt::format("the board's driver does not load {} of the kernels ({}: {} {})",
+                                           refused.size(), name, load->status, load->error),
+                    .hint = "slipway preflight with --device says what the board accepts",
+                    .detail = load->log};
         return std::unexpected(std::move(error));
     }
     step.done(fmt::format("{} images", loads->size()));
@@ -79,9 +86,11 @@ Result<void> activateRelease(Deployment &job, Progress &progress) {
     auto step = progress.step("switch to " + job.plan.release);
     const auto reverted = job.logLine("rolled back", "not confirmed in time");
     (void)TRY(checkScript(job.session, script::activate,
-                          {job.plan.dest, job.plan.release, job.plan.lastGood, job.nonce, std::to_string(job.seconds), reverted, scriptText(script::timer)},
+                          {job.plan.dest, job.plan.release, job.plan.lastGood, job.nonce, std::to_string(job.seconds),
+                           reverted, scriptText(script::timer)},
                           "cannot switch to the release", progress));
-    step.done(job.seconds > 0 ? fmt::format("the board goes back by itself in {} s unless it is healthy", job.seconds) : std::string());
+    step.done(job.seconds > 0 ? fmt::format("the board goes back by itself in {} s unless it is healthy", job.seconds)
+                              : std::string());
     return {};
 }
 
@@ -103,7 +112,8 @@ Result<std::string> checkHealth(Deployment &job, Progress &progress) {
     const auto finished = TRY((*fresh)->execute(command, progress));
     if (finished.exitCode != 0) {
         const auto said = lines(trimmed(finished.errors.empty() ? finished.output : finished.errors));
-        return std::unexpected(Error{.message = fmt::format("{} ended with exit status {}{}", health, finished.exitCode, said.empty() ? "" : ": " + printable(said.back())),
+        return std::unexpected(Error{.message = fmt::format("{} ended with exit status {}{}", health, finished.exitCode,
+                                                            said.empty() ? "" : ": " + printable(said.back())),
                                      .detail = tailLines(finished.output + finished.errors, 40)});
     }
     step.done(health + " is happy");
@@ -111,14 +121,20 @@ Result<std::string> checkHealth(Deployment &job, Progress &progress) {
 }
 
 Result<void> keepRelease(Deployment &job, Progress &progress) {
-    const auto finished = runScript(job.session, script::keep, {job.plan.dest, job.plan.release, job.nonce, std::to_string(job.seconds), job.logLine("live")}, progress);
+    const auto finished = runScript(
+        job.session, script::keep,
+        {job.plan.dest, job.plan.release, job.nonce, std::to_string(job.seconds), job.logLine("live")}, progress);
     if (!finished && finished.error().kind == ErrorKind::unreachable && job.seconds > 0)
-        return std::unexpected(Error(finished.error()).in(fmt::format("{} is healthy, but could not be confirmed: the board goes back to {} by itself within {} s",
-                                                                      job.plan.release, job.plan.lastGood.empty() ? "no release" : job.plan.lastGood, job.seconds)));
+        return std::unexpected(
+            Error(finished.error())
+                .in(fmt::format(
+                    "{} is healthy, but could not be confirmed: the board goes back to {} by itself within {} s",
+                    job.plan.release, job.plan.lastGood.empty() ? "no release" : job.plan.lastGood, job.seconds)));
     if (!finished)
         return std::unexpected(finished.error());
     if (finished->exitCode == 76)
-        return failAs(ErrorKind::rolledBack, "{} was healthy too late: the board {}", job.plan.release, liveAfterwards(job.plan));
+        return failAs(ErrorKind::rolledBack, "{} was healthy too late: the board {}", job.plan.release,
+                      liveAfterwards(job.plan));
     if (finished->exitCode != 0)
         return std::unexpected(scriptFailed("cannot mark the release as good", *finished));
     return {};
@@ -128,17 +144,26 @@ Error goBack(Deployment &job, const Error &why, Progress &progress) {
     auto step = progress.step("go back");
     Progress uncancelled; // going back is not what the user cancelled
     const bool cancelled = why.kind == ErrorKind::cancelled;
-    Error error{.kind = cancelled ? ErrorKind::cancelled : ErrorKind::rolledBack, .hint = cancelled ? "" : "the release stays on the board for a look: its log and detail say what it printed", .detail = why.detail};
+    Error error{.kind = cancelled ? ErrorKind::cancelled : ErrorKind::rolledBack,
+                .hint = cancelled ? ""
+                                  : "the release stays on the board for a look: its log and detail say what it printed",
+                .detail = why.detail};
     const auto back = checkScript(job.session, script::goBack,
-                                  {job.plan.dest, job.plan.release, job.plan.lastGood, job.nonce, std::to_string(job.seconds), job.logLine("rolled back", why.message)},
+                                  {job.plan.dest, job.plan.release, job.plan.lastGood, job.nonce,
+                                   std::to_string(job.seconds), job.logLine("rolled back", why.message)},
                                   "cannot go back", uncancelled);
     if (!back && job.seconds > 0)
-        error.message = fmt::format("{} is not healthy ({}), and the board does not answer: it goes back to {} by itself within {} s", job.plan.release, why.message,
-                                    job.plan.lastGood.empty() ? "no release" : job.plan.lastGood, job.seconds);
+        error.message = fmt::format(
+            "{} is not healthy ({}), and the board does not answer: it goes back to {} by itself within {} s",
+            job.plan.release, why.message, job.plan.lastGood.empty() ? "no release" : job.plan.lastGood, job.seconds);
     else if (!back)
-        error = {.message = fmt::format("{} is not healthy ({}), and going back failed: {}", job.plan.release, why.message, back.error().message), .hint = "slipway rollback", .detail = why.detail};
+        error = {.message = fmt::format("{} is not healthy ({}), and going back failed: {}", job.plan.release,
+                                        why.message, back.error().message),
+                 .hint = "slipway rollback",
+                 .detail = why.detail};
     else
-        error.message = fmt::format("{} is not healthy ({}); {}", job.plan.release, why.message, liveAfterwards(job.plan));
+        error.message =
+            fmt::format("{} is not healthy ({}); {}", job.plan.release, why.message, liveAfterwards(job.plan));
     if (back)
         step.done(liveAfterwards(job.plan));
     return error;
@@ -146,7 +171,8 @@ Error goBack(Deployment &job, const Error &why, Progress &progress) {
 
 void releaseLock(Deployment &job) {
     Progress uncancelled;
-    (void)runScript(job.session, script::prune, {job.plan.dest, job.nonce}, uncancelled); // a lock whose owner is gone is stale
+    (void)runScript(job.session, script::prune, {job.plan.dest, job.nonce},
+                    uncancelled); // a lock whose owner is gone is stale
 }
 
 void pruneReleases(Deployment &job, Progress &progress) {
@@ -164,8 +190,10 @@ void pruneReleases(Deployment &job, Progress &progress) {
 
 Error abandon(Deployment &job, Error error, bool removePartial) {
     Progress uncancelled; // the lock must go also when the user cancelled
-    const auto finished = checkScript(job.session, script::abandon, {job.plan.dest, job.nonce, job.logLine("failed", error.message), removePartial ? job.plan.release : ""},
-                                      "cannot clean up", uncancelled);
+    const auto finished = checkScript(
+        job.session, script::abandon,
+        {job.plan.dest, job.nonce, job.logLine("failed", error.message), removePartial ? job.plan.release : ""},
+        "cannot clean up", uncancelled);
     const char *partial = removePartial ? ", the partial upload was removed" : "";
     error.message += fmt::format("; {}{}", job.stillLive(), finished ? partial : "");
     if (!finished && error.kind == ErrorKind::unreachable)

@@ -12,7 +12,8 @@
 namespace slipway {
 
 std::string LogEntry::line() const {
-    Json json{{"time", time}, {"by", by}, {"release", release}, {"name", name}, {"commit", commit}, {"dirty", dirty}, {"bytes", bytes}, {"outcome", outcome}};
+    Json json{{"time", time},     {"by", by},       {"release", release}, {"name", name},
+              {"commit", commit}, {"dirty", dirty}, {"bytes", bytes},     {"outcome", outcome}};
     if (!reason.empty())
         json["reason"] = reason;
     if (!allowed.empty())
@@ -25,17 +26,26 @@ std::optional<LogEntry> LogEntry::fromLine(std::string_view line) {
     if (!json || !json->is_object())
         return std::nullopt;
     const auto text = [&](const char *key) { return member<std::string>(*json, key, "", "log.jsonl").value_or(""); };
-    LogEntry entry{.by = text("by"), .release = text("release"), .name = text("name"), .commit = text("commit"), .outcome = text("outcome"), .reason = text("reason")};
+    LogEntry entry{.by = text("by"),
+                   .release = text("release"),
+                   .name = text("name"),
+                   .commit = text("commit"),
+                   .outcome = text("outcome"),
+                   .reason = text("reason")};
     entry.time = long(member<std::uint64_t>(*json, "time", 0, "log.jsonl").value_or(0));
     entry.dirty = member<bool>(*json, "dirty", false, "log.jsonl").value_or(false);
     entry.bytes = member<std::uint64_t>(*json, "bytes", 0, "log.jsonl").value_or(0);
-    entry.allowed = member<std::vector<std::string>>(*json, "allowed", {}, "log.jsonl").value_or(std::vector<std::string>());
+    entry.allowed =
+        member<std::vector<std::string>>(*json, "allowed", {}, "log.jsonl").value_or(std::vector<std::string>());
     return entry;
 }
 
 bool isReleaseId(std::string_view id) {
-    const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' || c == '+'; };
-    return !id.empty() && id.size() < 200 && id.front() != '.' && id.front() != '-' && std::all_of(id.begin(), id.end(), plain);
+    const auto plain = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' || c == '+';
+    };
+    return !id.empty() && id.size() < 200 && id.front() != '.' && id.front() != '-' &&
+           std::all_of(id.begin(), id.end(), plain);
 }
 
 int BoardState::rank(const std::string &id) const {
@@ -116,18 +126,24 @@ BoardState parseBoard(std::string_view text) {
 
 Result<BoardState> readBoard(Session &session, const std::string &dest, Progress &progress) {
     if (dest.empty())
-        return failAs(ErrorKind::usage, "no destination is named (\"deploy\": {{\"dest\": …}} in slipway.json, or --dest)");
-    const bool fine = (dest.front() == '/' || dest == "~" || dest.starts_with("~/")) && dest.find('\n') == std::string::npos &&
-                      dest.find('\0') == std::string::npos && trimmed(dest) == dest;
+        return failAs(ErrorKind::usage,
+                      "no destination is named (\"deploy\": {{\"dest\": …}} in slipway.json, or --dest)");
+    const bool fine = (dest.front() == '/' || dest == "~" || dest.starts_with("~/")) &&
+                      dest.find('\n') == std::string::npos && dest.find('\0') == std::string::npos &&
+                      trimmed(dest) == dest;
     std::string path = dest;
     while (path.size() > 1 && path.ends_with('/'))
         path.pop_back();
     if (!fine || path == "/")
-        return failAs(ErrorKind::usage, "found \"{}\" as the destination, needed an absolute directory on the board (or one below ~/)", printable(dest));
-    const auto finished = TRY(checkScript(session, script::state, {path}, fmt::format("cannot look at {} on the board", path), progress));
+        return failAs(ErrorKind::usage,
+                      "found \"{}\" as the destination, needed an absolute directory on the board (or one below ~/)",
+                      printable(dest));
+    const auto finished =
+        TRY(checkScript(session, script::state, {path}, fmt::format("cannot look at {} on the board", path), progress));
     auto state = parseBoard(finished.output);
     if (state.dest.empty() || state.dest.front() != '/')
-        return std::unexpected(Error{.message = "the board's shell printed something else than its answer", .hint = "see the check remote-shell of slipway preflight",
+        return std::unexpected(Error{.message = "the board's shell printed something else than its answer",
+                                     .hint = "see the check remote-shell of slipway preflight",
                                      .detail = printable(finished.output)});
     return state;
 }

@@ -27,13 +27,13 @@ struct LogEntry {
 
 /// What is below DEST on a board.
 struct BoardState {
-    std::string dest; ///< absolute
-    std::string live; ///< id that `current` points to; empty = none
+    std::string dest;     ///< absolute
+    std::string live;     ///< id that `current` points to; empty = none
     bool foreign = false; ///< `current` is something that Slipway did not make
     std::set<std::string> releases;
     std::set<std::string> partials;
     std::set<std::string> good;
-    std::vector<LogEntry> log; ///< oldest first
+    std::vector<LogEntry> log;        ///< oldest first
     std::optional<Manifest> manifest; ///< of the live release
 
     /// When a release was last deployed with success (its place in the log), -1 = never.

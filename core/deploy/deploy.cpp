@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deploy, as one page of steps. Until `activateRelease` nothing that is live is touched; from there the board's own timer goes
-// back unless `keepRelease` stops it. An interruption anywhere leaves the previous release live, at once or when the timer ends.
+// Deploy, as one page of steps. Until `activateRelease` nothing that is live is touched; from there the board's own
+// timer goes back unless `keepRelease` stops it. An interruption anywhere leaves the previous release live, at once or
+// when the timer ends.
 
 #include "core/base/text.h"
 #include "core/deploy/deployment.h"
@@ -23,8 +24,15 @@ int timerSeconds(const DeployPlan &plan, const DeployOptions &options) {
 
 Release releaseOf(const Deployment &job, long now) {
     const auto &manifest = job.plan.package.manifest;
-    Release release{.id = job.plan.release, .name = manifest.name, .commit = manifest.commit, .dirty = manifest.dirty, .deployedAt = now, .by = job.options.by,
-                    .current = true, .good = true, .outcome = "live"};
+    Release release{.id = job.plan.release,
+                    .name = manifest.name,
+                    .commit = manifest.commit,
+                    .dirty = manifest.dirty,
+                    .deployedAt = now,
+                    .by = job.options.by,
+                    .current = true,
+                    .good = true,
+                    .outcome = "live"};
     for (const auto &file : manifest.files)
         release.bytes += file.size;
     return release;
@@ -34,7 +42,8 @@ Release releaseOf(const Deployment &job, long now) {
 Result<DeployOutcome> confirmLive(Deployment &job, Progress &progress) {
     const auto damaged = TRY(damagedFiles(job, progress));
     if (!damaged.empty())
-        return std::unexpected(Error{.message = fmt::format("{} is live, but {} of its files changed on the board ({})", job.plan.release, damaged.size(), damaged.front()),
+        return std::unexpected(Error{.message = fmt::format("{} is live, but {} of its files changed on the board ({})",
+                                                            job.plan.release, damaged.size(), damaged.front()),
                                      .hint = "slipway rollback, then deploy again: it is sent anew"});
     return DeployOutcome{.release = releaseOf(job, 0), .changed = false};
 }
@@ -52,10 +61,15 @@ Result<std::vector<LoadResult>> bringRelease(Deployment &job, Progress &progress
 
 } // namespace
 
-Result<DeployOutcome> deploy(Session &session, const DeployPlan &plan, const DeployOptions &options, Progress &progress) {
+Result<DeployOutcome> deploy(Session &session, const DeployPlan &plan, const DeployOptions &options,
+                             Progress &progress) {
     auto step = progress.step(fmt::format("deploy {} to {}", plan.release, plan.dest));
-    Deployment job{.session = session, .plan = plan, .options = options, .nonce = fmt::format("{:08x}{:08x}", std::random_device()(), std::random_device()()),
-                   .manifestText = jsonText(plan.package.manifest.toJson()), .seconds = timerSeconds(plan, options)};
+    Deployment job{.session = session,
+                   .plan = plan,
+                   .options = options,
+                   .nonce = fmt::format("{:08x}{:08x}", std::random_device()(), std::random_device()()),
+                   .manifestText = jsonText(plan.package.manifest.toJson()),
+                   .seconds = timerSeconds(plan, options)};
     if (plan.alreadyLive) {
         auto outcome = TRY(confirmLive(job, progress));
         step.skip(plan.release + " is live already, every file is whole");
@@ -69,14 +83,19 @@ Result<DeployOutcome> deploy(Session &session, const DeployPlan &plan, const Dep
         return std::unexpected(abandon(job, goBack(job, switched.error(), progress), false));
     // After it: healthy and kept, or back.
     const auto health = checkHealth(job, progress);
-    const auto kept = health ? keepRelease(job, progress) : Result<void>(std::unexpected(goBack(job, health.error(), progress)));
+    const auto kept =
+        health ? keepRelease(job, progress) : Result<void>(std::unexpected(goBack(job, health.error(), progress)));
     if (!kept) {
         releaseLock(job);
         return std::unexpected(kept.error());
     }
     pruneReleases(job, progress);
     step.done(plan.release + " is live");
-    return DeployOutcome{.release = releaseOf(job, long(std::time(nullptr))), .changed = true, .healthOutput = *health, .loads = std::move(*loads), .bytesSent = job.bytesSent};
+    return DeployOutcome{.release = releaseOf(job, long(std::time(nullptr))),
+                         .changed = true,
+                         .healthOutput = *health,
+                         .loads = std::move(*loads),
+                         .bytesSent = job.bytesSent};
 }
 
 } // namespace slipway

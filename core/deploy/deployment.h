@@ -62,6 +62,7 @@ void pruneReleases(Deployment &job, Progress &progress);
 [[nodiscard]] Error abandon(Deployment &job, Error error, bool removePartial);
 
 /// Words for the run scripts: "COUNT NAME=VALUE…".
-[[nodiscard]] std::vector<std::string> environmentWords(const std::map<std::string, std::string> &env, const std::string &release);
+[[nodiscard]] std::vector<std::string> environmentWords(const std::map<std::string, std::string> &env,
+                                                        const std::string &release);
 
 } // namespace slipway

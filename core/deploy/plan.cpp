@@ -15,16 +15,20 @@ namespace {
 /// Names go into lists that the board's shell reads line by line.
 Result<void> checkNames(const Manifest &manifest) {
     for (const auto &file : manifest.files) {
-        const bool plain = isInsidePath(file.path) && std::none_of(file.path.begin(), file.path.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }) &&
-                           file.path.find('\\') == std::string::npos && file.path != "conf/manifest.json";
+        const bool plain =
+            isInsidePath(file.path) &&
+            std::none_of(file.path.begin(), file.path.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }) &&
+            file.path.find('\\') == std::string::npos && file.path != "conf/manifest.json";
         if (!plain)
-            return std::unexpected(Error{.message = fmt::format("the file name \"{}\" cannot be shipped", printable(file.path)),
-                                         .hint = "rename it: no control characters, no backslash, inside the package"});
+            return std::unexpected(
+                Error{.message = fmt::format("the file name \"{}\" cannot be shipped", printable(file.path)),
+                      .hint = "rename it: no control characters, no backslash, inside the package"});
     }
     return {};
 }
 
-/// A file is linked when the live release has the same bytes and mode under the same path: a hard link shares all three.
+/// A file is linked when the live release has the same bytes and mode under the same path: a hard link shares all
+/// three.
 std::vector<PlannedFile> planFiles(const Manifest &manifest, const BoardState &state) {
     std::map<std::string, const PackagedFile *> live;
     if (state.manifest) {
@@ -34,17 +38,22 @@ std::vector<PlannedFile> planFiles(const Manifest &manifest, const BoardState &s
     std::vector<PlannedFile> files;
     for (const auto &file : manifest.files) {
         const auto there = live.find(file.path);
-        const bool same = there != live.end() && there->second->sha256 == file.sha256 && there->second->mode == file.mode;
+        const bool same =
+            there != live.end() && there->second->sha256 == file.sha256 && there->second->mode == file.mode;
         files.push_back({.action = same ? PlannedFile::Action::link : PlannedFile::Action::send,
                          .path = file.path,
                          .bytes = file.size,
-                         .why = same ? "same as in " + state.live : there == live.end() ? "new" : "content differs"});
+                         .why = same                  ? "same as in " + state.live
+                                : there == live.end() ? "new"
+                                                      : "content differs"});
     }
     return files;
 }
 
-/// Until `keep` are left: first those that never were good, then the oldest. Never the new one nor what it goes back to.
-std::vector<std::string> planPrune(const BoardState &state, const std::string &release, const std::string &lastGood, int keep) {
+/// Until `keep` are left: first those that never were good, then the oldest. Never the new one nor what it goes back
+/// to.
+std::vector<std::string> planPrune(const BoardState &state, const std::string &release, const std::string &lastGood,
+                                   int keep) {
     std::vector<std::string> candidates;
     for (const auto &id : state.releases) {
         if (id != release && id != lastGood)
@@ -66,11 +75,14 @@ Result<DeployPlan> planDeploy(Session &session, const Package &package, const st
     TRY(checkNames(package.manifest));
     const auto state = TRY(readBoard(session, dest.empty() ? package.manifest.dest : dest, progress));
     if (state.foreign)
-        return std::unexpected(Error{.message = fmt::format("{}/current on the board is not a link that slipway made", state.dest),
-                                     .hint = "choose another --dest, or move it away on the board"});
-    DeployPlan plan{.package = package, .dest = state.dest, .release = package.manifest.releaseId(), .previous = state.live};
+        return std::unexpected(
+            Error{.message = fmt::format("{}/current on the board is not a link that slipway made", state.dest),
+                  .hint = "choose another --dest, or move it away on the board"});
+    DeployPlan plan{
+        .package = package, .dest = state.dest, .release = package.manifest.releaseId(), .previous = state.live};
     if (!isReleaseId(plan.release))
-        return fail("the package's name \"{}\" cannot name a directory (needed letters, digits, '.', '_', '-')", printable(package.manifest.name));
+        return fail("the package's name \"{}\" cannot name a directory (needed letters, digits, '.', '_', '-')",
+                    printable(package.manifest.name));
     const bool liveIsGood = state.good.contains(state.live) && state.live != plan.release;
     plan.lastGood = liveIsGood ? state.live : state.lastGood(plan.release);
     plan.alreadyLive = state.live == plan.release && state.good.contains(plan.release);
@@ -81,7 +93,8 @@ Result<DeployPlan> planDeploy(Session &session, const Package &package, const st
         plan.bytesToSend += file.action == PlannedFile::Action::send && !plan.present ? file.bytes : 0;
     plan.toPrune = planPrune(state, plan.release, plan.lastGood, package.manifest.keep);
     step.done(plan.alreadyLive ? fmt::format("{} is live already", plan.release)
-                               : fmt::format("{} to send, {} is live", formatBytes(plan.bytesToSend), plan.previous.empty() ? "nothing" : plan.previous));
+                               : fmt::format("{} to send, {} is live", formatBytes(plan.bytesToSend),
+                                             plan.previous.empty() ? "nothing" : plan.previous));
     return plan;
 }
 

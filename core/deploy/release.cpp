@@ -57,20 +57,32 @@ Result<Release> rollback(Session &session, const std::string &dest, const std::s
     auto state = TRY(readBoard(session, dest, progress));
     const auto wanted = id.empty() ? state.lastGood(state.live) : id;
     if (wanted.empty())
-        return std::unexpected(Error{.message = fmt::format("{} on the board has no good release before {}", state.dest, state.live.empty() ? "now" : state.live),
+        return std::unexpected(Error{.message = fmt::format("{} on the board has no good release before {}", state.dest,
+                                                            state.live.empty() ? "now" : state.live),
                                      .hint = "slipway releases lists what is there"});
     if (!isReleaseId(wanted) || !state.releases.contains(wanted))
-        return std::unexpected(Error{.kind = ErrorKind::usage, .message = fmt::format("there is no release {} in {} on the board", printable(wanted), state.dest),
-                                     .hint = state.releases.empty() ? "nothing was deployed there" : fmt::format("there are {}", fmt::join(state.releases, ", "))});
+        return std::unexpected(
+            Error{.kind = ErrorKind::usage,
+                  .message = fmt::format("there is no release {} in {} on the board", printable(wanted), state.dest),
+                  .hint = state.releases.empty() ? "nothing was deployed there"
+                                                 : fmt::format("there are {}", fmt::join(state.releases, ", "))});
     if (wanted == state.live) {
         step.skip(fmt::format("{} is live already", wanted));
         return describeRelease(state, wanted);
     }
     auto release = describeRelease(state, wanted);
-    const LogEntry entry{.time = long(std::time(nullptr)), .by = release.by, .release = wanted, .name = release.name, .commit = release.commit, .dirty = release.dirty,
-                         .bytes = release.bytes, .outcome = "restored", .reason = state.live.empty() ? "" : "instead of " + state.live};
+    const LogEntry entry{.time = long(std::time(nullptr)),
+                         .by = release.by,
+                         .release = wanted,
+                         .name = release.name,
+                         .commit = release.commit,
+                         .dirty = release.dirty,
+                         .bytes = release.bytes,
+                         .outcome = "restored",
+                         .reason = state.live.empty() ? "" : "instead of " + state.live};
     const auto nonce = fmt::format("{:08x}", std::random_device()());
-    (void)TRY(checkScript(session, script::restore, {state.dest, wanted, nonce, entry.line()}, fmt::format("cannot switch to {}", wanted), progress));
+    (void)TRY(checkScript(session, script::restore, {state.dest, wanted, nonce, entry.line()},
+                          fmt::format("cannot switch to {}", wanted), progress));
     state.live = wanted;
     step.done(fmt::format("{} is live", wanted));
     return describeRelease(state, wanted);

@@ -15,7 +15,7 @@ struct Release {
     long deployedAt = 0; ///< Unix time, host's clock
     std::string by;      ///< user@host that deployed it
     bool current = false;
-    bool good = false;   ///< passed its checks and was current once: a target for rollback
+    bool good = false; ///< passed its checks and was current once: a target for rollback
     std::uint64_t bytes = 0;
     std::string outcome; ///< "live", "kept", "failed: …", "rolled back", "partial"
 };
@@ -23,6 +23,7 @@ struct Release {
 [[nodiscard]] Result<std::vector<Release>> listReleases(Session &session, const std::string &dest, Progress &progress);
 
 /// Makes the last good release before the current one live again (or `id`). Runs nothing.
-[[nodiscard]] Result<Release> rollback(Session &session, const std::string &dest, const std::string &id, Progress &progress);
+[[nodiscard]] Result<Release> rollback(Session &session, const std::string &dest, const std::string &id,
+                                       Progress &progress);
 
 } // namespace slipway

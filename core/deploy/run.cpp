@@ -38,7 +38,8 @@ private:
 };
 
 /// conf/env of the live release; none is fine.
-Result<std::map<std::string, std::string>> liveEnvironment(Session &session, const std::string &release, Progress &progress) {
+Result<std::map<std::string, std::string>> liveEnvironment(Session &session, const std::string &release,
+                                                           Progress &progress) {
     const auto text = TRY(session.run({"cat", release + "/conf/env"}, progress));
     if (text.exitCode != 0)
         return std::map<std::string, std::string>();
@@ -46,18 +47,22 @@ Result<std::map<std::string, std::string>> liveEnvironment(Session &session, con
 }
 
 Error alreadyRuns(const Finished &finished) {
-    return {.message = fmt::format("the release is running already: {}", printable(trimmed(finished.errors))), .hint = "slipway stop ends it"};
+    return {.message = fmt::format("the release is running already: {}", printable(trimmed(finished.errors))),
+            .hint = "slipway stop ends it"};
 }
 
 } // namespace
 
-Result<int> runRelease(Session &session, const RunRequest &request, const LineSink &output, const LineSink &errors, Progress &progress) {
+Result<int> runRelease(Session &session, const RunRequest &request, const LineSink &output, const LineSink &errors,
+                       Progress &progress) {
     const auto state = TRY(readBoard(session, request.dest, progress));
     if (state.live.empty())
-        return std::unexpected(Error{.message = fmt::format("no release is live in {} on the board", state.dest), .hint = "slipway ship or slipway deploy first"});
+        return std::unexpected(Error{.message = fmt::format("no release is live in {} on the board", state.dest),
+                                     .hint = "slipway ship or slipway deploy first"});
     const auto command = state.manifest ? state.manifest->run : std::string();
     if (command.empty())
-        return std::unexpected(Error{.message = fmt::format("{} does not say what to run", state.live), .hint = "\"run\": {\"command\": \"bin/NAME\"} in slipway.json, then ship again"});
+        return std::unexpected(Error{.message = fmt::format("{} does not say what to run", state.live),
+                                     .hint = "\"run\": {\"command\": \"bin/NAME\"} in slipway.json, then ship again"});
     const auto release = state.dest + "/releases/" + state.live;
     std::vector<std::string> words{"sh", "-c", scriptText(script::runLogged), "slipway", state.dest, release, command};
     for (auto &word : environmentWords(TRY(liveEnvironment(session, release, progress)), release))
@@ -83,7 +88,9 @@ Result<int> runRelease(Session &session, const RunRequest &request, const LineSi
 
 Result<std::string> releaseLogs(Session &session, const std::string &dest, int count, Progress &progress) {
     const auto state = TRY(readBoard(session, dest, progress));
-    return TRY(checkScript(session, script::logs, {state.dest, std::to_string(std::max(count, 0))}, "cannot read the log", progress)).output;
+    return TRY(checkScript(session, script::logs, {state.dest, std::to_string(std::max(count, 0))},
+                           "cannot read the log", progress))
+        .output;
 }
 
 Result<bool> stopRelease(Session &session, const std::string &dest, Progress &progress) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shell texts that run on the board, and how they are started. Notes that hold for all: LC_ALL=C keeps messages in one
-// language; `[ … ] &&` is not used as a last command where `set -e` is on; no bashism, no GNU-only option without a fallback.
+// The shell texts that run on the board, and how they are started. Notes that hold for all: LC_ALL=C keeps messages in
+// one language; `[ … ] &&` is not used as a last command where `set -e` is on; no bashism, no GNU-only option without a
+// fallback.
 
 #include "core/deploy/scripts.h"
 
@@ -13,7 +14,8 @@ namespace {
 
 // What several scripts share; it stands before each of them.
 //   since PID    when a process started, in clock ticks after the boot: tells it from a later one with the same number
-//   point ID     makes `current` point to a release. `mv -T` renames the link over the old one; where mv does not know -T,
+//   point ID     makes `current` point to a release. `mv -T` renames the link over the old one; where mv does not know
+//   -T,
 //                `ln -sfn` replaces it in two system calls
 //   revert       goes back from $id to $back, but never away from another release
 //   unlock       gives the lock back if it is this run's
@@ -53,8 +55,8 @@ if [ -f "$d/.slipway/log.jsonl" ]; then tail -n 500 "$d/.slipway/log.jsonl" | se
 if [ -f "$d/current/conf/manifest.json" ]; then echo manifest; cat "$d/current/conf/manifest.json"; fi
 )sh";
 
-// The lock is a file that is linked into place: whole or absent, never half written. It names the process that serves the
-// connection ($PPID, with its start time and the boot), so that a lock whose owner is gone is known to be stale.
+// The lock is a file that is linked into place: whole or absent, never half written. It names the process that serves
+// the connection ($PPID, with its start time and the boot), so that a lock whose owner is gone is known to be stale.
 const char *const begin = R"sh(
 set -eu; export LC_ALL=C; umask 022
 d=$1 id=$2 nonce=$3 by=$4 from=$5
@@ -262,23 +264,31 @@ if [ -f "$1/.slipway/run.log" ]; then tail -n "$2" "$1/.slipway/run.log"; fi
 
 } // namespace script
 
-std::string scriptText(const char *body) { return std::string(functions) + body; }
+std::string scriptText(const char *body) {
+    return std::string(functions) + body;
+}
 
-Result<Finished> runScript(Session &session, const char *text, std::vector<std::string> arguments, Progress &progress, std::string input) {
+Result<Finished> runScript(Session &session, const char *text, std::vector<std::string> arguments, Progress &progress,
+                           std::string input) {
     arguments.insert(arguments.begin(), {"sh", "-c", scriptText(text), "slipway"});
     return session.execute({.line = shellJoin(arguments), .input = std::move(input)}, progress);
 }
 
 bool isDiskFull(const Finished &finished) {
-    return finished.errors.find("No space left on device") != std::string::npos || finished.errors.find("Disk quota exceeded") != std::string::npos;
+    return finished.errors.find("No space left on device") != std::string::npos ||
+           finished.errors.find("Disk quota exceeded") != std::string::npos;
 }
 
 Error scriptFailed(std::string_view context, const Finished &finished) {
     const auto said = lines(trimmed(finished.errors));
     Error error{.detail = fmt::format("exit status: {}\n{}", finished.exitCode, tailLines(finished.errors, 20))};
-    error.message = fmt::format("{}: {}", context, said.empty() ? fmt::format("exit status {}", finished.exitCode) : printable(said.front()));
+    error.message = fmt::format(
+        "{}: {}", context, said.empty() ? fmt::format("exit status {}", finished.exitCode) : printable(said.front()));
     if (isDiskFull(finished))
-        error = {.message = fmt::format("{}: the board's disk is full", context), .hint = "make room on the board, keep fewer releases (deploy.keep), or deploy to another disk with --dest", .detail = error.detail};
+        error = {.message = fmt::format("{}: the board's disk is full", context),
+                 .hint =
+                     "make room on the board, keep fewer releases (deploy.keep), or deploy to another disk with --dest",
+                 .detail = error.detail};
     else if (finished.errors.find("Read-only file system") != std::string::npos)
         error.hint = "deploy elsewhere with --dest, or mount that file system read-write on the board";
     else if (finished.errors.find("Permission denied") != std::string::npos)
@@ -286,8 +296,8 @@ Error scriptFailed(std::string_view context, const Finished &finished) {
     return error;
 }
 
-Result<Finished> checkScript(Session &session, const char *text, std::vector<std::string> arguments, std::string_view context, Progress &progress,
-                             std::string input) {
+Result<Finished> checkScript(Session &session, const char *text, std::vector<std::string> arguments,
+                             std::string_view context, Progress &progress, std::string input) {
     auto finished = TRY(runScript(session, text, std::move(arguments), progress, std::move(input)));
     if (finished.exitCode != 0)
         return std::unexpected(scriptFailed(context, finished));

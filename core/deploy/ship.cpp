@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ship, as one page of steps: from a project to a healthy release on a board. Each step skips what is unchanged and says why.
+// Ship, as one page of steps: from a project to a healthy release on a board. Each step skips what is unchanged and
+// says why.
 
 #include "core/deploy/ship.h"
 
 namespace slipway {
 
-Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::optional<Verdict> &verdict, Progress &progress) {
+Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::optional<Verdict> &verdict,
+                         Progress &progress) {
     (void)TRY(blockingChecks({}, request.allow)); // a wrong --allow is said before anything is built
 
     // The board first: its GPU and driver decide what is compiled.
@@ -14,18 +16,19 @@ Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::opti
     auto sysroot = openSysroot(request.workspace.sysrootDirectory(request.device.name));
 
     // Build, compile the kernels, pack: each keeps what is unchanged.
-    auto assembled = TRY(assemblePackage({.project = request.project,
-                                          .target = request.target,
-                                          .facts = facts,
-                                          .catalog = request.catalog,
-                                          .workspace = request.workspace,
-                                          .tools = request.tools,
-                                          .sysroot = sysroot ? std::optional(std::move(*sysroot)) : std::nullopt,
-                                          .ptx = request.ptx,
-                                          .options = {},
-                                          .force = request.force,
-                                          .destination = request.workspace.packageDirectory(request.project.root, request.target.id)},
-                                         progress));
+    auto assembled = TRY(
+        assemblePackage({.project = request.project,
+                         .target = request.target,
+                         .facts = facts,
+                         .catalog = request.catalog,
+                         .workspace = request.workspace,
+                         .tools = request.tools,
+                         .sysroot = sysroot ? std::optional(std::move(*sysroot)) : std::nullopt,
+                         .ptx = request.ptx,
+                         .options = {},
+                         .force = request.force,
+                         .destination = request.workspace.packageDirectory(request.project.root, request.target.id)},
+                        progress));
     const auto &package = assembled.package;
 
     // Prove that it will run there, before a byte is sent.
@@ -44,8 +47,10 @@ Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::opti
 
     // Deploy, unless the same release is live already.
     const auto plan = TRY(planDeploy(session, package, package.manifest.dest, progress));
-    auto deployed = TRY(deploy(session, plan, {.allow = request.allow, .probes = request.workspace.probes(), .by = request.by}, progress));
-    return ShipOutcome{.facts = std::move(facts), .package = package, .verdict = *verdict, .deployed = std::move(deployed)};
+    auto deployed = TRY(deploy(
+        session, plan, {.allow = request.allow, .probes = request.workspace.probes(), .by = request.by}, progress));
+    return ShipOutcome{
+        .facts = std::move(facts), .package = package, .verdict = *verdict, .deployed = std::move(deployed)};
 }
 
 } // namespace slipway

@@ -51,7 +51,8 @@ struct EntryFree {
 
 } // namespace
 
-TarStream::TarStream(fs::path directory, std::vector<PackagedFile> files, std::map<std::string, std::string> texts, long time)
+TarStream::TarStream(fs::path directory, std::vector<PackagedFile> files, std::map<std::string, std::string> texts,
+                     long time)
     : m_state(std::make_unique<State>()) {
     m_state->directory = std::move(directory);
     m_state->files = std::move(files);
@@ -64,9 +65,13 @@ TarStream::TarStream(fs::path directory, std::vector<PackagedFile> files, std::m
     archive_write_open(m_state->tar, &m_state->ready, nullptr, collect, nullptr);
 }
 
-TarStream::~TarStream() { archive_write_free(m_state->tar); }
+TarStream::~TarStream() {
+    archive_write_free(m_state->tar);
+}
 
-std::uint64_t TarStream::contentBytes() const { return m_state->content; }
+std::uint64_t TarStream::contentBytes() const {
+    return m_state->content;
+}
 
 Result<void> TarStream::State::openNext() {
     const auto &file = files[next++];
@@ -89,7 +94,8 @@ Result<void> TarStream::State::openNext() {
     const auto path = directory / file.path;
     const auto size = fs::file_size(path, error);
     if (error || size != file.size)
-        return fail("{} of the package {}", printable(file.path), error ? "cannot be read: " + error.message() : "changed since it was packed");
+        return fail("{} of the package {}", printable(file.path),
+                    error ? "cannot be read: " + error.message() : "changed since it was packed");
     input = std::ifstream(path, std::ios::binary);
     left = file.size;
     return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Getting a release onto the board: linked from the live one where it has the same bytes, the rest in one tar, every file
-// verified there by SHA-256 before the release gets its name. What is whole in a partial is not sent again.
+// Getting a release onto the board: linked from the live one where it has the same bytes, the rest in one tar, every
+// file verified there by SHA-256 before the release gets its name. What is whole in a partial is not sent again.
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
@@ -63,8 +63,15 @@ std::vector<std::string> differingPaths(std::string_view output) {
 
 std::string Deployment::logLine(std::string outcome, std::string reason) const {
     const auto &manifest = plan.package.manifest;
-    LogEntry entry{.time = long(std::time(nullptr)), .by = options.by, .release = plan.release, .name = manifest.name, .commit = manifest.commit, .dirty = manifest.dirty,
-                   .outcome = std::move(outcome), .reason = std::move(reason), .allowed = options.allow};
+    LogEntry entry{.time = long(std::time(nullptr)),
+                   .by = options.by,
+                   .release = plan.release,
+                   .name = manifest.name,
+                   .commit = manifest.commit,
+                   .dirty = manifest.dirty,
+                   .outcome = std::move(outcome),
+                   .reason = std::move(reason),
+                   .allowed = options.allow};
     for (const auto &file : manifest.files)
         entry.bytes += file.size;
     return entry.line();
@@ -76,7 +83,8 @@ std::string Deployment::stillLive() const {
 
 std::vector<PackagedFile> releaseFiles(const Deployment &job) {
     auto files = job.plan.package.manifest.files;
-    files.push_back({.path = "conf/manifest.json", .size = job.manifestText.size(), .sha256 = sha256(job.manifestText)});
+    files.push_back(
+        {.path = "conf/manifest.json", .size = job.manifestText.size(), .sha256 = sha256(job.manifestText)});
     return files;
 }
 
@@ -97,12 +105,16 @@ Result<Pending> beginTransfer(Deployment &job, Progress &progress) {
     }
     // What may be there: everything after an interrupted run, else what gets linked now.
     std::vector<PackagedFile> candidates;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(candidates), [&](const auto &f) { return job.plan.resumes || linked.contains(f.path); });
-    const auto finished = TRY(runScript(job.session, script::begin, {job.plan.dest, job.plan.release, job.nonce, job.options.by.empty() ? "somebody" : job.options.by, job.plan.previous},
+    std::copy_if(all.begin(), all.end(), std::back_inserter(candidates),
+                 [&](const auto &f) { return job.plan.resumes || linked.contains(f.path); });
+    const auto finished = TRY(runScript(job.session, script::begin,
+                                        {job.plan.dest, job.plan.release, job.nonce,
+                                         job.options.by.empty() ? "somebody" : job.options.by, job.plan.previous},
                                         progress, linkLines(job.plan) + checksumLines(candidates)));
     if (finished.exitCode == 75)
-        return std::unexpected(Error{.message = fmt::format("another deploy to {} runs: {}", job.plan.dest, printable(trimmed(finished.errors))),
-                                     .hint = fmt::format("wait for it; if it cannot be, remove {}/.slipway/lock on the board", job.plan.dest)});
+        return std::unexpected(Error{
+            .message = fmt::format("another deploy to {} runs: {}", job.plan.dest, printable(trimmed(finished.errors))),
+            .hint = fmt::format("wait for it; if it cannot be, remove {}/.slipway/lock on the board", job.plan.dest)});
     if (finished.exitCode != 0)
         return std::unexpected(scriptFailed(fmt::format("cannot prepare {}", job.plan.dest), finished));
     const auto there = okPaths(finished.output);
@@ -126,9 +138,11 @@ Result<void> sendFiles(Deployment &job, const Pending &pending, Progress &progre
         step.skip("the board has every file");
         return {};
     }
-    TarStream tar(job.plan.package.directory, pending.send, {{"conf/manifest.json", job.manifestText}}, job.plan.package.manifest.builtAt);
+    TarStream tar(job.plan.package.directory, pending.send, {{"conf/manifest.json", job.manifestText}},
+                  job.plan.package.manifest.builtAt);
     std::optional<Error> broken;
-    RemoteCommand command{.line = shellJoin({"sh", "-c", scriptText(script::receive), "slipway", job.plan.dest, job.plan.release})};
+    RemoteCommand command{
+        .line = shellJoin({"sh", "-c", scriptText(script::receive), "slipway", job.plan.dest, job.plan.release})};
     command.source = [&](std::span<char> buffer) -> Result<std::size_t> {
         TRY(progress.checkpoint());
         auto count = tar.read(buffer);
@@ -157,11 +171,14 @@ Result<void> finishTransfer(Deployment &job, const Pending &pending, Progress &p
     std::map<std::string, std::vector<std::string>> modes;
     for (const auto &file : pending.resumed) // an interrupted tar may not have come to their modes
         modes[fmt::format("{:o}", file.mode)].push_back(file.path);
-    const auto finished = TRY(runScript(job.session, script::finish, {job.plan.dest, job.plan.release}, progress, grouped('M', modes) + checksumLines(pending.send)));
+    const auto finished = TRY(runScript(job.session, script::finish, {job.plan.dest, job.plan.release}, progress,
+                                        grouped('M', modes) + checksumLines(pending.send)));
     if (finished.exitCode == 65) {
         const auto paths = differingPaths(finished.output);
-        return std::unexpected(Error{.message = fmt::format("{} of {} files arrived damaged on the board ({})", paths.size(), pending.send.size(), paths.empty() ? "" : paths.front()),
-                                     .hint = "deploy again: only these are sent; if it happens again, the board's disk or memory is bad"});
+        return std::unexpected(
+            Error{.message = fmt::format("{} of {} files arrived damaged on the board ({})", paths.size(),
+                                         pending.send.size(), paths.empty() ? "" : paths.front()),
+                  .hint = "deploy again: only these are sent; if it happens again, the board's disk or memory is bad"});
     }
     if (finished.exitCode != 0)
         return std::unexpected(scriptFailed("cannot finish the release on the board", finished));
@@ -172,9 +189,11 @@ Result<void> finishTransfer(Deployment &job, const Pending &pending, Progress &p
 Result<std::vector<std::string>> damagedFiles(Deployment &job, Progress &progress) {
     auto step = progress.step("verify on the board");
     const auto files = releaseFiles(job);
-    const auto finished = TRY(checkScript(job.session, script::check, {job.plan.dest, job.plan.release}, "cannot verify the release on the board", progress, checksumLines(files)));
+    const auto finished = TRY(checkScript(job.session, script::check, {job.plan.dest, job.plan.release},
+                                          "cannot verify the release on the board", progress, checksumLines(files)));
     auto damaged = differingPaths(finished.output);
-    step.done(damaged.empty() ? fmt::format("{} files are whole", files.size()) : fmt::format("{} files differ", damaged.size()));
+    step.done(damaged.empty() ? fmt::format("{} files are whole", files.size())
+                              : fmt::format("{} files differ", damaged.size()));
     return damaged;
 }
 

@@ -18,7 +18,8 @@ namespace slipway {
 namespace {
 
 constexpr const char *askBoard = "slipway device facts NAME --json, or name a profile with --target";
-constexpr const char *useSysroot = "build against the board's own libraries: slipway sysroot sync DEVICE, then slipway build";
+constexpr const char *useSysroot =
+    "build against the board's own libraries: slipway sysroot sync DEVICE, then slipway build";
 
 std::optional<std::string> boardArch(const Evidence &evidence) {
     if (evidence.facts.arch)
@@ -32,18 +33,29 @@ std::string usualInterpreter(std::string_view arch) {
 }
 
 Finding failed(const std::string &subject, std::string found, std::string needed, std::string why, std::string fix) {
-    return {.status = Status::fail, .subject = subject, .found = std::move(found), .needed = std::move(needed), .why = std::move(why), .fix = std::move(fix)};
+    return {.status = Status::fail,
+            .subject = subject,
+            .found = std::move(found),
+            .needed = std::move(needed),
+            .why = std::move(why),
+            .fix = std::move(fix)};
 }
 
 std::optional<Finding> archOf(const ShippedElf &shipped, const std::string &arch) {
     const auto &elf = shipped.elf;
     if (!elf.damage.empty())
-        return failed(shipped.path, fmt::format("{}", fmt::join(elf.damage, "; ")), "a whole ELF file", "the loader refuses it", "slipway build, then slipway package");
+        return failed(shipped.path, fmt::format("{}", fmt::join(elf.damage, "; ")), "a whole ELF file",
+                      "the loader refuses it", "slipway build, then slipway package");
     if (elf.machine != arch || elf.bits != 64 || !elf.littleEndian)
-        return failed(shipped.path, fmt::format("{}{}{}", elf.machine, elf.bits == 64 ? "" : ", 32 bits", elf.littleEndian ? "" : ", big endian"), arch,
-                      "the board's processor and kernel run 64-bit " + arch + " programs", "slipway build --target for this board, then slipway package");
-    if (const auto usual = usualInterpreter(arch); !elf.interpreter.empty() && !usual.empty() && elf.interpreter != usual)
-        return failed(shipped.path, "interpreter " + printable(elf.interpreter), usual, "the kernel starts programs through that loader, and the board has another",
+        return failed(shipped.path,
+                      fmt::format("{}{}{}", elf.machine, elf.bits == 64 ? "" : ", 32 bits",
+                                  elf.littleEndian ? "" : ", big endian"),
+                      arch, "the board's processor and kernel run 64-bit " + arch + " programs",
+                      "slipway build --target for this board, then slipway package");
+    if (const auto usual = usualInterpreter(arch);
+        !elf.interpreter.empty() && !usual.empty() && elf.interpreter != usual)
+        return failed(shipped.path, "interpreter " + printable(elf.interpreter), usual,
+                      "the kernel starts programs through that loader, and the board has another",
                       "build with the cross compiler of the target (not for musl, and not from a Nix or Conda shell)");
     return std::nullopt;
 }
@@ -59,18 +71,27 @@ std::optional<std::string_view> versionAfter(std::string_view version, std::stri
 }
 
 /// Every version above what the board has, in one finding for each file: all at once, not the first (criu #2699).
-void versionsAbove(const ShippedElf &shipped, std::string_view prefix, const std::string &has, std::vector<Finding> &findings) {
+void versionsAbove(const ShippedElf &shipped, std::string_view prefix, const std::string &has,
+                   std::vector<Finding> &findings) {
     std::vector<std::string> newer;
     for (const auto &need : shipped.elf.versions) {
         const auto version = versionAfter(need.version, prefix);
         if (!version || need.weak || compareVersions(*version, has) <= 0)
             continue;
-        newer.push_back(fmt::format("{}{}", need.version, need.symbols.empty() ? "" : fmt::format(" ({})", fmt::join(need.symbols.begin(), need.symbols.begin() + long(std::min<std::size_t>(3, need.symbols.size())), ", "))));
+        newer.push_back(fmt::format(
+            "{}{}", need.version,
+            need.symbols.empty()
+                ? ""
+                : fmt::format(" ({})",
+                              fmt::join(need.symbols.begin(),
+                                        need.symbols.begin() + long(std::min<std::size_t>(3, need.symbols.size())),
+                                        ", "))));
     }
     if (newer.empty())
         return;
-    findings.push_back(failed(shipped.path, fmt::format("needs {}", fmt::join(newer, ", ")), fmt::format("at most {}{}", prefix, has),
-                              "the board's loader refuses a program whose symbol versions it does not have", useSysroot));
+    findings.push_back(
+        failed(shipped.path, fmt::format("needs {}", fmt::join(newer, ", ")), fmt::format("at most {}{}", prefix, has),
+               "the board's loader refuses a program whose symbol versions it does not have", useSysroot));
 }
 
 /// The newest PREFIX version that a shipped library itself defines; a shipped libstdc++ replaces the board's.
@@ -88,13 +109,17 @@ std::string shippedDefinition(const Evidence &evidence, std::string_view soname,
     return newest;
 }
 
-std::string fileName(const std::string &path) { return path.substr(path.rfind('/') + 1); }
+std::string fileName(const std::string &path) {
+    return path.substr(path.rfind('/') + 1);
+}
 
 /// Paths that a board's own system has; anything else in an RPATH was true only where the program was built.
 bool isBoardPath(std::string_view path) {
-    constexpr std::array<std::string_view, 8> roots{"$ORIGIN", "${ORIGIN}", "/lib", "/usr/lib", "/usr/local/lib", "/usr/local/cuda", "/opt/nvidia", "/opt/ros"};
+    constexpr std::array<std::string_view, 8> roots{"$ORIGIN",        "${ORIGIN}",       "/lib",        "/usr/lib",
+                                                    "/usr/local/lib", "/usr/local/cuda", "/opt/nvidia", "/opt/ros"};
     return std::any_of(roots.begin(), roots.end(), [&](auto root) {
-        return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/' || path[root.size()] == '-');
+        return path.starts_with(root) &&
+               (path.size() == root.size() || path[root.size()] == '/' || path[root.size()] == '-');
     });
 }
 
@@ -120,7 +145,8 @@ std::vector<Finding> checkElfArch(const Evidence &evidence, Progress &) {
 }
 
 std::vector<Finding> checkGlibc(const Evidence &evidence, Progress &) {
-    const bool any = std::any_of(evidence.elves.begin(), evidence.elves.end(), [](const auto &e) { return !e.elf.versions.empty(); });
+    const bool any = std::any_of(evidence.elves.begin(), evidence.elves.end(),
+                                 [](const auto &e) { return !e.elf.versions.empty(); });
     if (!any)
         return skippedBecause("no binary needs versions of the C library");
     if (!evidence.facts.glibc)
@@ -138,7 +164,8 @@ std::vector<Finding> checkLibstdcxx(const Evidence &evidence, Progress &) {
         {{"GLIBCXX_", &evidence.facts.glibcxx}, {"CXXABI_", &evidence.facts.cxxabi}}};
     for (const auto &[prefix, fact] : kinds) {
         const bool any = std::any_of(evidence.elves.begin(), evidence.elves.end(), [&, p = prefix](const auto &e) {
-            return std::any_of(e.elf.versions.begin(), e.elf.versions.end(), [&](const auto &v) { return versionAfter(v.version, p).has_value(); });
+            return std::any_of(e.elf.versions.begin(), e.elf.versions.end(),
+                               [&](const auto &v) { return versionAfter(v.version, p).has_value(); });
         });
         if (!any)
             continue;
@@ -164,7 +191,9 @@ std::vector<Finding> checkNeededLibs(const Evidence &evidence, Progress &) {
         there.insert(shipped.elf.soname);
         if (fileName(shipped.path).starts_with("libcuda.so"))
             findings.push_back(failed(shipped.path, "the driver library (or its stub)", "the board's own libcuda.so.1",
-                                      "a stub answers every call with CUDA_ERROR_STUB_LIBRARY (34), and a driver must match its kernel module", "remove it from the package"));
+                                      "a stub answers every call with CUDA_ERROR_STUB_LIBRARY (34), and a driver must "
+                                      "match its kernel module",
+                                      "remove it from the package"));
     }
     if (!evidence.facts.libraries) {
         if (evidence.profileOnly && findings.empty())
@@ -182,8 +211,10 @@ std::vector<Finding> checkNeededLibs(const Evidence &evidence, Progress &) {
                 missing.push_back(printable(name));
         }
         if (!missing.empty())
-            findings.push_back(failed(shipped.path, fmt::format("needs {}", fmt::join(missing, ", ")), "each in the package or on the board",
-                                      "the loader stops at the first library that it cannot find", "install what brings them on the board, or ship them beside the program with an $ORIGIN path"));
+            findings.push_back(failed(
+                shipped.path, fmt::format("needs {}", fmt::join(missing, ", ")), "each in the package or on the board",
+                "the loader stops at the first library that it cannot find",
+                "install what brings them on the board, or ship them beside the program with an $ORIGIN path"));
     }
     return findings;
 }
@@ -201,9 +232,13 @@ std::vector<Finding> checkRpath(const Evidence &evidence, Progress &) {
                 wrong.push_back(path.empty() ? "an empty path (the current directory)" : printable(path));
         }
         if (!wrong.empty())
-            findings.push_back(failed(shipped.path, fmt::format("RPATH {}", fmt::join(wrong, ", ")), "$ORIGIN or system paths of the board only",
-                                      "host, sysroot and stubs paths do not exist on the board, or hold the wrong libraries there",
-                                      fmt::format("link without it (CMake: CMAKE_BUILD_WITH_INSTALL_RPATH=ON), or patchelf --set-rpath '$ORIGIN' {}", shipped.path)));
+            findings.push_back(failed(
+                shipped.path, fmt::format("RPATH {}", fmt::join(wrong, ", ")),
+                "$ORIGIN or system paths of the board only",
+                "host, sysroot and stubs paths do not exist on the board, or hold the wrong libraries there",
+                fmt::format(
+                    "link without it (CMake: CMAKE_BUILD_WITH_INSTALL_RPATH=ON), or patchelf --set-rpath '$ORIGIN' {}",
+                    shipped.path)));
     }
     return findings;
 }
@@ -216,7 +251,8 @@ std::vector<Finding> checkRehearsal(const Evidence &evidence, Progress &progress
     const auto loader = evidence.sysroot->path.string() + usualInterpreter(arch);
     std::error_code ignored;
     if (!emulator || !fs::exists(loader, ignored))
-        return skippedBecause(!emulator ? "qemu-" + arch + "-static is not installed here" : "the sysroot has no " + usualInterpreter(arch));
+        return skippedBecause(!emulator ? "qemu-" + arch + "-static is not installed here"
+                                        : "the sysroot has no " + usualInterpreter(arch));
     std::vector<Finding> findings;
     bool tried = false;
     for (const auto &shipped : evidence.elves) {
@@ -224,14 +260,20 @@ std::vector<Finding> checkRehearsal(const Evidence &evidence, Progress &progress
             continue;
         tried = true;
         const auto finished = run({.program = emulator->string(),
-                                   .arguments = {"-L", evidence.sysroot->path.string(), loader, "--list", (evidence.package.directory / shipped.path).string()},
-                                   .timeout = std::chrono::seconds(30)}, progress);
+                                   .arguments = {"-L", evidence.sysroot->path.string(), loader, "--list",
+                                                 (evidence.package.directory / shipped.path).string()},
+                                   .timeout = std::chrono::seconds(30)},
+                                  progress);
         if (!finished)
             findings.push_back(notKnown(shipped.path, finished.error().message, "try it on the board"));
         else if (finished->exitCode != 0 || finished->output.find("not found") != std::string::npos)
-            findings.push_back({.status = Status::warn, .subject = shipped.path, .found = printable(trimmed(finished->errors.empty() ? finished->output : finished->errors)),
-                                .needed = "every library and symbol version in the sysroot", .why = "the board's own loader, run under emulation, does not resolve it there",
-                                .fix = "sync the sysroot again: slipway sysroot sync DEVICE"});
+            findings.push_back(
+                {.status = Status::warn,
+                 .subject = shipped.path,
+                 .found = printable(trimmed(finished->errors.empty() ? finished->output : finished->errors)),
+                 .needed = "every library and symbol version in the sysroot",
+                 .why = "the board's own loader, run under emulation, does not resolve it there",
+                 .fix = "sync the sysroot again: slipway sysroot sync DEVICE"});
     }
     return tried ? findings : skippedBecause("no dynamically linked program in the package");
 }

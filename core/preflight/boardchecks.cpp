@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The board itself: is it the right one, is there room, may programs run there, does its shell behave. A profile has no disks
-// and no clock: these checks are skipped then.
+// The board itself: is it the right one, is there room, may programs run there, does its shell behave. A profile has no
+// disks and no clock: these checks are skipped then.
 
 #include "core/preflight/boardchecks.h"
 
@@ -19,10 +19,18 @@ namespace {
 constexpr const char *askBoard = "slipway device facts NAME --json";
 constexpr std::uint64_t headroom = std::uint64_t(16) << 20; ///< log, links, file system overhead
 
-std::vector<Finding> needsBoard() { return skippedBecause("a profile is no board: give --facts or --device"); }
+std::vector<Finding> needsBoard() {
+    return skippedBecause("a profile is no board: give --facts or --device");
+}
 
-Finding of(Status status, std::string subject, std::string found, std::string needed, std::string why, std::string fix) {
-    return {.status = status, .subject = std::move(subject), .found = std::move(found), .needed = std::move(needed), .why = std::move(why), .fix = std::move(fix)};
+Finding of(Status status, std::string subject, std::string found, std::string needed, std::string why,
+           std::string fix) {
+    return {.status = status,
+            .subject = std::move(subject),
+            .found = std::move(found),
+            .needed = std::move(needed),
+            .why = std::move(why),
+            .fix = std::move(fix)};
 }
 
 /// The file system that holds a path: the longest mount point that is a parent of it.
@@ -42,7 +50,8 @@ const DiskFacts *diskOf(const BoardFacts &facts, const std::string &path) {
 std::uint64_t bytesToStore(const Evidence &evidence, Progress &progress) {
     std::set<std::string> there;
     if (evidence.session) {
-        const auto text = evidence.session->run({"cat", evidence.destination() + "/current/conf/manifest.json"}, progress);
+        const auto text =
+            evidence.session->run({"cat", evidence.destination() + "/current/conf/manifest.json"}, progress);
         const auto json = text && text->exitCode == 0 ? parseJson(text->output, "manifest.json") : fail("none");
         const auto live = json ? Manifest::fromJson(*json, "manifest.json") : fail("none");
         for (const auto &file : live ? live->files : std::vector<PackagedFile>())
@@ -63,7 +72,8 @@ if [ -w "$d" ] && [ -x "$d" ]; then echo "yes $d"; else echo "no $d $(id -un)"; 
 )sh";
 
 std::string skewText(long seconds) {
-    return fmt::format("{} {}", formatDuration(std::chrono::seconds(std::labs(seconds))), seconds < 0 ? "behind this machine" : "ahead of this machine");
+    return fmt::format("{} {}", formatDuration(std::chrono::seconds(std::labs(seconds))),
+                       seconds < 0 ? "behind this machine" : "ahead of this machine");
 }
 
 void checkKind(const Evidence &evidence, std::vector<Finding> &findings) {
@@ -73,15 +83,22 @@ void checkKind(const Evidence &evidence, std::vector<Finding> &findings) {
     if (!target || target->isGeneric())
         return;
     if (!board || board->isGeneric()) {
-        findings.push_back(notKnown("board", evidence.facts.model ? fmt::format("\"{}\", which no profile names", printable(*evidence.facts.model)) : "no model of the board", askBoard));
+        findings.push_back(notKnown(
+            "board",
+            evidence.facts.model ? fmt::format("\"{}\", which no profile names", printable(*evidence.facts.model))
+                                 : "no model of the board",
+            askBoard));
         return;
     }
     if (board->id == wanted)
         return;
     const bool sameGpu = board->capability == target->capability;
-    findings.push_back(of(sameGpu ? Status::warn : Status::fail, "board", fmt::format("{} ({})", board->id, printable(evidence.facts.model.value_or("no model text"))),
+    findings.push_back(of(sameGpu ? Status::warn : Status::fail, "board",
+                          fmt::format("{} ({})", board->id, printable(evidence.facts.model.value_or("no model text"))),
                           fmt::format("{}, for which the package was made", wanted),
-                          sameGpu ? "another board of the same GPU capability: kernels run, but were not made for its size" : "the package was made for another kind of board",
+                          sameGpu
+                              ? "another board of the same GPU capability: kernels run, but were not made for its size"
+                              : "the package was made for another kind of board",
                           fmt::format("slipway ship --target {}, or choose the other device", board->id)));
 }
 
@@ -96,11 +113,16 @@ std::vector<Finding> checkBoardIdentity(const Evidence &evidence, Progress &) {
     if (!evidence.expectedMachineId.empty() && !id)
         findings.push_back(notKnown("board", "no machine id of the board", askBoard));
     else if (!evidence.expectedMachineId.empty() && *id != evidence.expectedMachineId)
-        findings.push_back(of(Status::fail, "board", "machine id " + printable(*id), evidence.expectedMachineId + ", as the last time",
-                              "another board answers at this address, or this one was flashed again", "check the address; if it was flashed: slipway device remove NAME, then slipway device add"));
-    if (evidence.sysroot && !evidence.sysroot->l4t.empty() && evidence.facts.l4t && *evidence.facts.l4t != evidence.sysroot->l4t)
-        findings.push_back(of(Status::warn, "sysroot", fmt::format("taken at L4T {}", evidence.sysroot->l4t), fmt::format("L4T {}, which the board has now", *evidence.facts.l4t),
-                              "JetPack moved since: its libraries and driver changed", "slipway sysroot sync DEVICE, then slipway ship"));
+        findings.push_back(
+            of(Status::fail, "board", "machine id " + printable(*id), evidence.expectedMachineId + ", as the last time",
+               "another board answers at this address, or this one was flashed again",
+               "check the address; if it was flashed: slipway device remove NAME, then slipway device add"));
+    if (evidence.sysroot && !evidence.sysroot->l4t.empty() && evidence.facts.l4t &&
+        *evidence.facts.l4t != evidence.sysroot->l4t)
+        findings.push_back(of(Status::warn, "sysroot", fmt::format("taken at L4T {}", evidence.sysroot->l4t),
+                              fmt::format("L4T {}, which the board has now", *evidence.facts.l4t),
+                              "JetPack moved since: its libraries and driver changed",
+                              "slipway sysroot sync DEVICE, then slipway ship"));
     return findings;
 }
 
@@ -115,8 +137,10 @@ std::vector<Finding> checkDiskSpace(const Evidence &evidence, Progress &progress
     const auto bytes = bytesToStore(evidence, progress);
     if (disk->freeBytes >= headroom && disk->freeBytes - headroom >= bytes)
         return {};
-    return {of(Status::fail, disk->mount, fmt::format("{} free", formatBytes(disk->freeBytes)), fmt::format("{} for the release, and {} of headroom", formatBytes(bytes), formatBytes(headroom)),
-               "a release is stored whole beside the live one before it is switched to", "make room on the board, keep fewer releases (deploy.keep), or deploy to another disk with --dest")};
+    return {of(Status::fail, disk->mount, fmt::format("{} free", formatBytes(disk->freeBytes)),
+               fmt::format("{} for the release, and {} of headroom", formatBytes(bytes), formatBytes(headroom)),
+               "a release is stored whole beside the live one before it is switched to",
+               "make room on the board, keep fewer releases (deploy.keep), or deploy to another disk with --dest")};
 }
 
 std::vector<Finding> checkDestWritable(const Evidence &evidence, Progress &progress) {
@@ -127,7 +151,8 @@ std::vector<Finding> checkDestWritable(const Evidence &evidence, Progress &progr
         return skippedBecause("no destination is named");
     const auto *disk = diskOf(evidence.facts, dest);
     if (disk && disk->readOnly)
-        return {of(Status::fail, dest, fmt::format("{} is mounted read-only", disk->mount), "a file system that can be written", "a read-only root, or a file system with errors",
+        return {of(Status::fail, dest, fmt::format("{} is mounted read-only", disk->mount),
+                   "a file system that can be written", "a read-only root, or a file system with errors",
                    "deploy elsewhere with --dest, or mount it read-write on the board")};
     if (!evidence.session && !disk)
         return {notKnown(dest, "no mount of the destination", askBoard)};
@@ -143,7 +168,8 @@ std::vector<Finding> checkDestWritable(const Evidence &evidence, Progress &progr
     const auto parent = words.size() > 1 ? printable(words[1]) : dest;
     const auto found = said.starts_with("no ") ? fmt::format("{} cannot be written by {}", parent, words.back())
                                                : fmt::format("{} is not a directory", parent);
-    return {of(Status::fail, dest, found, "a directory that the login may write", "the deploy runs as the user that logs in, without sudo",
+    return {of(Status::fail, dest, found, "a directory that the login may write",
+               "the deploy runs as the user that logs in, without sudo",
                fmt::format("on the board: sudo install -d -o $USER {}; or --dest '~/NAME'", dest))};
 }
 
@@ -156,9 +182,12 @@ std::vector<Finding> checkNoexec(const Evidence &evidence, Progress &) {
     if (!disk)
         return {notKnown(evidence.destination(), "no mount of the destination", askBoard)};
     if (disk->noexec)
-        return {of(Status::fail, disk->mount, "mounted noexec", "a file system that programs may run from", "the kernel refuses to start anything there", "deploy elsewhere with --dest, or remount it with exec")};
+        return {of(Status::fail, disk->mount, "mounted noexec", "a file system that programs may run from",
+                   "the kernel refuses to start anything there",
+                   "deploy elsewhere with --dest, or remount it with exec")};
     if (disk->type == "tmpfs")
-        return {of(Status::warn, disk->mount, "a tmpfs, in memory", "a disk", "everything there is gone at the next boot", "deploy elsewhere with --dest")};
+        return {of(Status::warn, disk->mount, "a tmpfs, in memory", "a disk",
+                   "everything there is gone at the next boot", "deploy elsewhere with --dest")};
     return {};
 }
 
@@ -170,10 +199,13 @@ std::vector<Finding> checkClock(const Evidence &evidence, Progress &) {
         return {notKnown("board", "no clock of the board", askBoard)};
     const auto built = evidence.package.manifest.builtAt;
     if (evidence.facts.readAt && built > 0 && *evidence.facts.readAt + *skew < built)
-        return {of(Status::fail, "board", "a clock " + skewText(*skew), "a clock after the package's sources", "the board lives before its program was written: TLS, make and logs go wrong there",
+        return {of(Status::fail, "board", "a clock " + skewText(*skew), "a clock after the package's sources",
+                   "the board lives before its program was written: TLS, make and logs go wrong there",
                    "set it on the board: timedatectl, or a working RTC battery")};
     if (std::labs(*skew) > 300)
-        return {of(Status::warn, "board", "a clock " + skewText(*skew), "at most 5 minutes off", "TLS and logs need the time; the deploy itself does not use it", "timedatectl set-ntp true on the board")};
+        return {of(Status::warn, "board", "a clock " + skewText(*skew), "at most 5 minutes off",
+                   "TLS and logs need the time; the deploy itself does not use it",
+                   "timedatectl set-ntp true on the board")};
     return {};
 }
 
@@ -184,7 +216,8 @@ std::vector<Finding> checkRemoteShell(const Evidence &evidence, Progress &) {
         return {notKnown("board", "it is not known whether the login shell prints", askBoard)};
     if (*evidence.facts.shellQuiet)
         return {};
-    return {of(Status::fail, "board", "a login shell that prints at the start of a command", "silence before the command's own output",
+    return {of(Status::fail, "board", "a login shell that prints at the start of a command",
+               "silence before the command's own output",
                "text of a start-up file gets into every stream (rsync: protocol version mismatch, is your shell clean)",
                "in the board's ~/.bashrc: return early when the shell is not interactive")};
 }
@@ -201,7 +234,8 @@ std::vector<Finding> checkRemoteTools(const Evidence &evidence, Progress &) {
     }
     if (missing.empty())
         return {};
-    return {of(Status::fail, "board", fmt::format("no {}", fmt::join(missing, ", no ")), "a POSIX shell, tar and sha256sum", "releases are sent as one tar and verified on the board",
+    return {of(Status::fail, "board", fmt::format("no {}", fmt::join(missing, ", no ")),
+               "a POSIX shell, tar and sha256sum", "releases are sent as one tar and verified on the board",
                "apt install tar coreutils, or busybox with them")};
 }
 
@@ -210,7 +244,8 @@ std::vector<Finding> checkLoad(const Evidence &evidence, Progress &) {
         return skippedBecause("the package holds no kernels");
     if (!evidence.session)
         return skippedBecause("needs the board's own driver: give --device");
-    return skippedBecause("deploy loads each kernel in the board's own driver after sending them and before it switches");
+    return skippedBecause(
+        "deploy loads each kernel in the board's own driver after sending them and before it switches");
 }
 
 } // namespace slipway

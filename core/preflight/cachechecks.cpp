@@ -15,10 +15,14 @@ namespace {
 
 constexpr const char *rebuild = "slipway aot --force, then slipway package";
 
-void add(std::vector<Finding> &findings, const std::string &subject, std::string found, std::string needed, std::string why,
-         std::string fix = rebuild) {
-    findings.push_back({.status = Status::fail, .subject = subject, .found = std::move(found), .needed = std::move(needed),
-                        .why = std::move(why), .fix = std::move(fix)});
+void add(std::vector<Finding> &findings, const std::string &subject, std::string found, std::string needed,
+         std::string why, std::string fix = rebuild) {
+    findings.push_back({.status = Status::fail,
+                        .subject = subject,
+                        .found = std::move(found),
+                        .needed = std::move(needed),
+                        .why = std::move(why),
+                        .fix = std::move(fix)});
 }
 
 /// Is the name that `// meta:name` gives one of the entries.
@@ -29,28 +33,37 @@ bool entryFits(const KernelImage &image, const std::string &meta) {
 void inspect(const ShippedImage &shipped, std::vector<Finding> &findings) {
     const auto &path = shipped.path;
     if (!shipped.image)
-        return add(findings, path, shipped.unreadable, "a kernel image (PTX, cubin or fatbin)", "a file that the driver cannot load counts as a hit and fails at its first use");
+        return add(findings, path, shipped.unreadable, "a kernel image (PTX, cubin or fatbin)",
+                   "a file that the driver cannot load counts as a hit and fails at its first use");
     const auto &image = *shipped.image;
     if (!image.damage.empty())
-        return add(findings, path, fmt::format("{}", fmt::join(image.damage, "; ")), "a whole image", "the driver refuses it (CUDA_ERROR_INVALID_PTX or INVALID_IMAGE)");
+        return add(findings, path, fmt::format("{}", fmt::join(image.damage, "; ")), "a whole image",
+                   "the driver refuses it (CUDA_ERROR_INVALID_PTX or INVALID_IMAGE)");
     if (path.ends_with(".o") && image.kind != ImageKind::ptx)
-        add(findings, path, fmt::format("a {} under the name of PTX text", imageKindName(image.kind)), "PTX text in a .o of the cache",
-            "programs read metadata and the entry's name from the text (teenygrad: device/program.rs)", "name it .cubin, and put the PTX into the .o");
+        add(findings, path, fmt::format("a {} under the name of PTX text", imageKindName(image.kind)),
+            "PTX text in a .o of the cache",
+            "programs read metadata and the entry's name from the text (teenygrad: device/program.rs)",
+            "name it .cubin, and put the PTX into the .o");
     if (!image.unresolved.empty()) // what the driver itself provides (vprintf, malloc …) is not among them
-        add(findings, path, fmt::format("unresolved {}", fmt::join(image.unresolved, ", ")), "a body for every called function",
-            "the driver answers CUDA_ERROR_INVALID_PTX (218), Unresolved extern function", "link libdevice: slipway aot with libdevice.10.bc, then slipway package");
+        add(findings, path, fmt::format("unresolved {}", fmt::join(image.unresolved, ", ")),
+            "a body for every called function",
+            "the driver answers CUDA_ERROR_INVALID_PTX (218), Unresolved extern function",
+            "link libdevice: slipway aot with libdevice.10.bc, then slipway package");
     const auto meta = image.meta.find("name");
     if (meta != image.meta.end() && !image.entries.empty() && !entryFits(image, meta->second))
-        add(findings, path, fmt::format("entry {}", image.entries.front().name), fmt::format("{} (// meta:name)", meta->second),
+        add(findings, path, fmt::format("entry {}", image.entries.front().name),
+            fmt::format("{} (// meta:name)", meta->second),
             "programs look up the name that the metadata says, and get CUDA_ERROR_NOT_FOUND (500)");
     if (image.kind != ImageKind::fatbin && image.entries.empty())
         add(findings, path, "no kernel in it", "at least one .entry", "there is nothing to launch");
 }
 
 /// What ptxas says of one PTX file for the target; nothing = it takes it, or does not know enough to judge.
-std::optional<std::string> assemble(const Evidence &evidence, const std::string &path, Capability device, Progress &progress) {
+std::optional<std::string> assemble(const Evidence &evidence, const std::string &path, Capability device,
+                                    Progress &progress) {
     const Command command{.program = evidence.ptxas.string(),
-                          .arguments = {"-arch=" + device.sm(), "--output-file", "/dev/null", (evidence.package.directory / path).string()},
+                          .arguments = {"-arch=" + device.sm(), "--output-file", "/dev/null",
+                                        (evidence.package.directory / path).string()},
                           .timeout = std::chrono::seconds(60)};
     const auto finished = run(command, progress);
     if (!finished || finished->exitCode == 0)
@@ -71,8 +84,10 @@ void assembleAll(const Evidence &evidence, Progress &progress, std::vector<Findi
     for (const auto &kernel : evidence.kernels) {
         for (const auto &shipped : kernel.images) {
             // Only what the other checks leave standing: PTX that is whole and meant for this GPU.
-            if (progress.cancelled() || !shipped.image || shipped.image->kind != ImageKind::ptx || !shipped.image->damage.empty() ||
-                !shipped.image->target || !evidence.catalog.isa.ptxRuns(*shipped.image->target, *device).yes || !shipped.image->unresolved.empty())
+            if (progress.cancelled() || !shipped.image || shipped.image->kind != ImageKind::ptx ||
+                !shipped.image->damage.empty() || !shipped.image->target ||
+                !evidence.catalog.isa.ptxRuns(*shipped.image->target, *device).yes ||
+                !shipped.image->unresolved.empty())
                 continue;
             if (auto refused = assemble(evidence, shipped.path, *device, progress))
                 add(findings, shipped.path, *refused, fmt::format("PTX that ptxas assembles for {}", device->sm()),
@@ -87,21 +102,24 @@ std::vector<Finding> checkCachePresent(const Evidence &evidence, Progress &) {
     const auto &manifest = evidence.package.manifest;
     std::vector<Finding> findings;
     std::error_code ignored;
-    const bool any = std::any_of(evidence.kernels.begin(), evidence.kernels.end(), [](const auto &k) { return !k.images.empty(); });
+    const bool any =
+        std::any_of(evidence.kernels.begin(), evidence.kernels.end(), [](const auto &k) { return !k.images.empty(); });
     if (!any) {
         if (!manifest.usesKernels)
             return skippedBecause("the project has no kernels");
         const bool missing = !fs::is_directory(evidence.package.directory / "cache", ignored);
         add(findings, "cache/", missing ? "no cache/ in the package" : "an empty cache/",
-            "the program's kernels, compiled ahead of time", "the board compiles nothing: every look-up would miss", aotCommand(evidence, evidence.capability(), std::nullopt));
+            "the program's kernels, compiled ahead of time", "the board compiles nothing: every look-up would miss",
+            aotCommand(evidence, evidence.capability(), std::nullopt));
     }
     for (const auto &record : manifest.kernels) {
         const bool there = std::any_of(evidence.kernels.begin(), evidence.kernels.end(), [&](const auto &k) {
             return k.entry.name == record.name && k.entry.hash == record.hash && !k.images.empty();
         });
         if (!there)
-            add(findings, fmt::format("cache/{}{}{}.o", record.name, record.hash.empty() ? "" : "_", record.hash), "not in the package",
-                fmt::format("the kernel {} that the ahead-of-time run listed", record.name), "the manifest lists it; the program will look for it");
+            add(findings, fmt::format("cache/{}{}{}.o", record.name, record.hash.empty() ? "" : "_", record.hash),
+                "not in the package", fmt::format("the kernel {} that the ahead-of-time run listed", record.name),
+                "the manifest lists it; the program will look for it");
     }
     return findings;
 }

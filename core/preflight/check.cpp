@@ -16,11 +16,16 @@ namespace slipway {
 
 const char *statusName(Status status) {
     switch (status) {
-    case Status::pass: return "pass";
-    case Status::skipped: return "skipped";
-    case Status::warn: return "warn";
-    case Status::unknown: return "unknown";
-    case Status::fail: return "fail";
+    case Status::pass:
+        return "pass";
+    case Status::skipped:
+        return "skipped";
+    case Status::warn:
+        return "warn";
+    case Status::unknown:
+        return "unknown";
+    case Status::fail:
+        return "fail";
     }
     return "unknown";
 }
@@ -81,13 +86,16 @@ Result<std::vector<std::string>> blockingChecks(const Verdict &verdict, const st
                                                               : fmt::format("did you mean {}?", near)});
         }
         if (check->hard)
-            return std::unexpected(Error{.kind = ErrorKind::usage,
-                                         .message = fmt::format("{} cannot be allowed to fail: the program would not start", id),
-                                         .hint = "fix what the check names instead"});
+            return std::unexpected(
+                Error{.kind = ErrorKind::usage,
+                      .message = fmt::format("{} cannot be allowed to fail: the program would not start", id),
+                      .hint = "fix what the check names instead"});
     }
     std::vector<std::string> blocking;
     for (const auto &finding : verdict.findings) {
-        const auto in = [&](const std::vector<std::string> &list) { return std::find(list.begin(), list.end(), finding.id) != list.end(); };
+        const auto in = [&](const std::vector<std::string> &list) {
+            return std::find(list.begin(), list.end(), finding.id) != list.end();
+        };
         if (finding.status == Status::fail && !in(allow) && !in(blocking))
             blocking.push_back(finding.id);
     }
@@ -95,7 +103,8 @@ Result<std::vector<std::string>> blockingChecks(const Verdict &verdict, const st
 }
 
 Error stoppedBy(const Verdict &verdict, const std::vector<std::string> &blocking) {
-    Error error{.kind = ErrorKind::stopped, .message = fmt::format("pre-flight stopped it: {}", fmt::join(blocking, ", "))};
+    Error error{.kind = ErrorKind::stopped,
+                .message = fmt::format("pre-flight stopped it: {}", fmt::join(blocking, ", "))};
     for (const auto &finding : verdict.findings) {
         if (finding.status != Status::fail || std::find(blocking.begin(), blocking.end(), finding.id) == blocking.end())
             continue;
@@ -103,8 +112,8 @@ Error stoppedBy(const Verdict &verdict, const std::vector<std::string> &blocking
             error.message += fmt::format(" ({}: found {}, needed {})", finding.subject, finding.found, finding.needed);
             error.hint = finding.fix;
         }
-        error.detail += fmt::format("{}: {}: found {}, needed {}\n  {}\n  fix: {}\n", finding.id, finding.subject, finding.found,
-                                    finding.needed, finding.why, finding.fix);
+        error.detail += fmt::format("{}: {}: found {}, needed {}\n  {}\n  fix: {}\n", finding.id, finding.subject,
+                                    finding.found, finding.needed, finding.why, finding.fix);
     }
     return error;
 }

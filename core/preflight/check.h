@@ -35,18 +35,20 @@ struct Check {
 
 /// The outcome of all checks.
 struct Verdict {
-    Status status = Status::pass; ///< pass, warn, unknown or fail: the worst of the findings (skipped counts as pass)
+    Status status = Status::pass;  ///< pass, warn, unknown or fail: the worst of the findings (skipped counts as pass)
     std::vector<Finding> findings; ///< at least one for each check
     std::string factsSource;
     [[nodiscard]] Json toJson() const;
 };
 
-/// Runs every check; one that finds nothing gives one `pass` or `skipped` finding, none hides another. Errors: cancelled.
+/// Runs every check; one that finds nothing gives one `pass` or `skipped` finding, none hides another. Errors:
+/// cancelled.
 [[nodiscard]] Result<Verdict> preflight(const Evidence &evidence, Progress &progress);
 
-/// The checks that failed and that `allow` ("Deploy anyway", by id) does not cover, each once. Usage errors: an id that is no
-/// check, and one that must never be allowed (`Check::hard`).
-[[nodiscard]] Result<std::vector<std::string>> blockingChecks(const Verdict &verdict, const std::vector<std::string> &allow);
+/// The checks that failed and that `allow` ("Deploy anyway", by id) does not cover, each once. Usage errors: an id that
+/// is no check, and one that must never be allowed (`Check::hard`).
+[[nodiscard]] Result<std::vector<std::string>> blockingChecks(const Verdict &verdict,
+                                                              const std::vector<std::string> &allow);
 
 /// The error of kind `stopped` for checks that block: names them, with what the first one found and needed.
 [[nodiscard]] Error stoppedBy(const Verdict &verdict, const std::vector<std::string> &blocking);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the checks look at, read once: the images of the cache, the ELF files, and the three values that most rules need.
+// What the checks look at, read once: the images of the cache, the ELF files, and the three values that most rules
+// need.
 
 #include "core/preflight/evidence.h"
 
@@ -39,7 +40,8 @@ std::optional<std::string> Evidence::variable(const std::string &name) const {
 namespace {
 
 /// Calls `work(i)` for each i below `count` on as many threads as there are cores.
-template <typename Work> void inParallel(std::size_t count, Progress &progress, const Work &work) {
+template <typename Work>
+void inParallel(std::size_t count, Progress &progress, const Work &work) {
     std::atomic<std::size_t> next{0};
     const auto loop = [&] {
         for (auto i = next++; i < count && !progress.cancelled(); i = next++)
@@ -93,7 +95,8 @@ Result<std::vector<ShippedKernel>> readShippedKernels(const Package &package, Pr
     for (auto &kernel : kernels) {
         const auto &entry = kernel.entry;
         const auto &records = package.manifest.kernels;
-        const auto record = std::find_if(records.begin(), records.end(), [&](const auto &r) { return r.name == entry.name && r.hash == entry.hash; });
+        const auto record = std::find_if(records.begin(), records.end(),
+                                         [&](const auto &r) { return r.name == entry.name && r.hash == entry.hash; });
         if (record != records.end())
             kernel.entry.record = *record;
     }

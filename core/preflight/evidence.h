@@ -34,9 +34,10 @@ struct Evidence {
     const Catalog &catalog;
     BoardFacts facts; ///< of a profile, a file or the live board
     std::optional<Target> target;
-    bool profileOnly = false; ///< the facts are those of a profile: there is no board whose disks, clock or identity could be checked
-    std::string factsSource;  ///< "profile jetson-orin-nano", "facts.json (3 days old)", "virtual-orin, now"
-    fs::path ptxas;           ///< empty = none here
+    bool profileOnly =
+        false; ///< the facts are those of a profile: there is no board whose disks, clock or identity could be checked
+    std::string factsSource; ///< "profile jetson-orin-nano", "facts.json (3 days old)", "virtual-orin, now"
+    fs::path ptxas;          ///< empty = none here
     std::optional<Sysroot> sysroot;
     Session *session = nullptr;    ///< live board
     std::string dest;              ///< where it would be deployed; empty = the package's own
@@ -55,7 +56,8 @@ struct Evidence {
     [[nodiscard]] std::string destination() const { return dest.empty() ? package.manifest.dest : dest; }
 };
 
-/// Reads every image of the package's cache, in parallel. A file that cannot be read is a kernel with an `unreadable` image.
+/// Reads every image of the package's cache, in parallel. A file that cannot be read is a kernel with an `unreadable`
+/// image.
 [[nodiscard]] Result<std::vector<ShippedKernel>> readShippedKernels(const Package &package, Progress &progress);
 /// Reads the ELF files among the files of the manifest.
 [[nodiscard]] Result<std::vector<ShippedElf>> readShippedElves(const Package &package, Progress &progress);

@@ -51,8 +51,7 @@ std::optional<Finding> capabilityOf(const Evidence &evidence, const KernelGroup 
                        .why = refused,
                        .fix = aotCommand(evidence, device, std::nullopt)};
     if (best->image->kind == ImageKind::ptx && best->image->target->flavour == Capability::Flavour::baseline &&
-        best->image->target->number < device.number &&
-        !isa.ptxRuns(device, *best->image->target).yes)
+        best->image->target->number < device.number && !isa.ptxRuns(device, *best->image->target).yes)
         return Finding{.status = Status::warn,
                        .subject = group.subject,
                        .found = listImages(group),
@@ -88,10 +87,11 @@ std::string ptxFix(const Evidence &evidence, const KernelImage &image) {
     const auto range = rangeFor(evidence, target);
     const auto &isa = evidence.catalog.isa;
     if (range.least && range.most && *range.most < *range.least)
-        return fmt::format("no PTX version satisfies both ends: {} needs at least {}, the driver ({}) accepts at most {}; update the "
-                           "board to {} or newer, or compile for another capability",
-                           target.sm(), range.least->text(), cudaName(*evidence.driver()), range.most->text(),
-                           "CUDA " + isa.cudaOf(*range.least));
+        return fmt::format(
+            "no PTX version satisfies both ends: {} needs at least {}, the driver ({}) accepts at most {}; update the "
+            "board to {} or newer, or compile for another capability",
+            target.sm(), range.least->text(), cudaName(*evidence.driver()), range.most->text(),
+            "CUDA " + isa.cudaOf(*range.least));
     const auto value = range.most ? isa.atMost(*range.most) : range.least;
     return aotCommand(evidence, target, value);
 }
@@ -101,20 +101,29 @@ std::optional<Finding> versionOf(const Evidence &evidence, const Candidate &cand
     const auto &image = *candidate.image;
     const auto &isa = evidence.catalog.isa;
     if (!image.ptxVersion)
-        return Finding{.status = Status::fail, .subject = candidate.path, .found = "PTX without a readable .version",
-                       .needed = "a .version directive first", .why = "PTX ISA manual, .version", .fix = ptxFix(evidence, image)};
+        return Finding{.status = Status::fail,
+                       .subject = candidate.path,
+                       .found = "PTX without a readable .version",
+                       .needed = "a .version directive first",
+                       .why = "PTX ISA manual, .version",
+                       .fix = ptxFix(evidence, image)};
     const auto version = *image.ptxVersion;
-    Finding finding{.status = Status::fail, .subject = candidate.path, .found = "PTX " + version.text(), .fix = ptxFix(evidence, image)};
+    Finding finding{.status = Status::fail,
+                    .subject = candidate.path,
+                    .found = "PTX " + version.text(),
+                    .fix = ptxFix(evidence, image)};
     const auto range = rangeFor(evidence, *image.target);
     if (range.least && version < *range.least) {
         finding.needed = fmt::format("at least {} (.target {})", range.least->text(), image.target->sm());
-        finding.why = fmt::format("PTX ISA manual: .target {} was introduced in PTX {}", image.target->sm(), range.least->text());
+        finding.why =
+            fmt::format("PTX ISA manual: .target {} was introduced in PTX {}", image.target->sm(), range.least->text());
         return finding;
     }
     if (range.most && version > *range.most) {
         finding.needed = fmt::format("at most {} (driver {})", range.most->text(), cudaName(*evidence.driver()));
         finding.why = fmt::format("the driver's compiler reads PTX up to {}; newer text is refused with "
-                                  "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)", range.most->text());
+                                  "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)",
+                                  range.most->text());
         return finding;
     }
     if (version <= isa.newest() && !isa.exists(version)) {
@@ -169,7 +178,8 @@ std::vector<Finding> checkCapability(const Evidence &evidence, Progress &progres
 std::vector<Finding> checkPtxVersion(const Evidence &evidence, Progress &progress) {
     const auto groups = kernelGroups(evidence);
     const auto isPtx = [](const Candidate &c) { return c.image->kind == ImageKind::ptx; };
-    if (std::none_of(groups.begin(), groups.end(), [&](const auto &g) { return std::any_of(g.candidates.begin(), g.candidates.end(), isPtx); }))
+    if (std::none_of(groups.begin(), groups.end(),
+                     [&](const auto &g) { return std::any_of(g.candidates.begin(), g.candidates.end(), isPtx); }))
         return skippedBecause("the package holds no PTX");
     std::vector<Finding> findings;
     for (const auto &group : groups) {
@@ -181,12 +191,17 @@ std::vector<Finding> checkPtxVersion(const Evidence &evidence, Progress &progres
     const auto driver = evidence.driver();
     const auto accepted = driver ? evidence.catalog.isa.newestForDriver(*driver) : std::nullopt;
     if (!accepted)
-        findings.push_back(notKnown("package", driver ? fmt::format("a driver ({}) older than the table", cudaName(*driver)) : "no driver version of the board",
+        findings.push_back(notKnown("package",
+                                    driver ? fmt::format("a driver ({}) older than the table", cudaName(*driver))
+                                           : "no driver version of the board",
                                     askBoard));
     else if (accepted->extrapolated)
-        findings.push_back({.status = Status::warn, .subject = "package", .found = fmt::format("driver {}", cudaName(*driver)),
+        findings.push_back({.status = Status::warn,
+                            .subject = "package",
+                            .found = fmt::format("driver {}", cudaName(*driver)),
                             .needed = "a driver that the table knows",
-                            .why = fmt::format("the table of drivers is older than the board; PTX up to {} is assumed", accepted->newest.text()),
+                            .why = fmt::format("the table of drivers is older than the board; PTX up to {} is assumed",
+                                               accepted->newest.text()),
                             .fix = "add the driver to ptxisa.json in the settings folder's targets/"});
     return findings;
 }

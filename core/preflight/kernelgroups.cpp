@@ -61,7 +61,8 @@ std::vector<KernelGroup> kernelGroups(const Evidence &evidence) {
 }
 
 std::string describe(const KernelImage &image) {
-    return fmt::format("{} for {}", image.kind == ImageKind::cubin ? "a cubin" : "PTX", image.target ? image.target->sm() : "an unknown target");
+    return fmt::format("{} for {}", image.kind == ImageKind::cubin ? "a cubin" : "PTX",
+                       image.target ? image.target->sm() : "an unknown target");
 }
 
 std::string aotCommand(const Evidence &evidence, std::optional<Capability> capability, std::optional<PtxVersion> ptx) {
@@ -75,12 +76,20 @@ std::string aotCommand(const Evidence &evidence, std::optional<Capability> capab
     return command + ", then slipway package";
 }
 
-std::string cudaName(int driver) { return fmt::format("CUDA {}.{}", driver / 1000, driver % 1000 / 10); }
+std::string cudaName(int driver) {
+    return fmt::format("CUDA {}.{}", driver / 1000, driver % 1000 / 10);
+}
 
-std::vector<Finding> skippedBecause(std::string why) { return {{.status = Status::skipped, .subject = "package", .why = std::move(why)}}; }
+std::vector<Finding> skippedBecause(std::string why) {
+    return {{.status = Status::skipped, .subject = "package", .why = std::move(why)}};
+}
 
 Finding notKnown(std::string subject, std::string missing, std::string fix) {
-    return {.status = Status::unknown, .subject = std::move(subject), .found = std::move(missing), .needed = "that fact, to check this", .fix = std::move(fix)};
+    return {.status = Status::unknown,
+            .subject = std::move(subject),
+            .found = std::move(missing),
+            .needed = "that fact, to check this",
+            .fix = std::move(fix)};
 }
 
 } // namespace slipway

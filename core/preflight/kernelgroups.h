@@ -18,14 +18,16 @@ struct KernelGroup {
     std::vector<Candidate> candidates; ///< of known target; a file that cannot be read has none
 };
 
-/// The kernels of the package: files of one kernel for several capabilities (same name and id, or without a recorded id same
-/// name and entries) form one group; each fatbin inside a binary is one more.
+/// The kernels of the package: files of one kernel for several capabilities (same name and id, or without a recorded id
+/// same name and entries) form one group; each fatbin inside a binary is one more.
 [[nodiscard]] std::vector<KernelGroup> kernelGroups(const Evidence &evidence);
 
 /// "PTX for sm_89", "a cubin for sm_80"
 [[nodiscard]] std::string describe(const KernelImage &image);
-/// The command that compiles the kernels for this board: "slipway aot --target jetson-orin-nano --capability sm_87 --ptx-version 85".
-[[nodiscard]] std::string aotCommand(const Evidence &evidence, std::optional<Capability> capability, std::optional<PtxVersion> ptx);
+/// The command that compiles the kernels for this board: "slipway aot --target jetson-orin-nano --capability sm_87
+/// --ptx-version 85".
+[[nodiscard]] std::string aotCommand(const Evidence &evidence, std::optional<Capability> capability,
+                                     std::optional<PtxVersion> ptx);
 /// "CUDA 12.6"
 [[nodiscard]] std::string cudaName(int driver);
 /// The one finding of a check that does not apply.

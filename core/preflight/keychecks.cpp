@@ -32,7 +32,8 @@ EnvironmentPtx environmentPtx(const Evidence &evidence) {
 }
 
 std::string spoken(Capability capability, std::optional<PtxVersion> ptx) {
-    return fmt::format("{}, {}", capability.baseline().sm(), ptx ? fmt::format("TEENYC_PTX_VERSION={}", ptx->code()) : "TEENYC_PTX_VERSION not set");
+    return fmt::format("{}, {}", capability.baseline().sm(),
+                       ptx ? fmt::format("TEENYC_PTX_VERSION={}", ptx->code()) : "TEENYC_PTX_VERSION not set");
 }
 
 /// What a shipped HASH was made of.
@@ -41,9 +42,10 @@ struct KeyParts {
     std::optional<PtxVersion> ptx;
 };
 
-/// Finds by trying every capability and version of the table, `last` first: what explained one kernel of a cache explains
-/// most others. Nothing when none gives the HASH.
-std::optional<KeyParts> explainKey(const PtxIsa &isa, const std::string &id, const std::string &hash, const std::optional<KeyParts> &last) {
+/// Finds by trying every capability and version of the table, `last` first: what explained one kernel of a cache
+/// explains most others. Nothing when none gives the HASH.
+std::optional<KeyParts> explainKey(const PtxIsa &isa, const std::string &id, const std::string &hash,
+                                   const std::optional<KeyParts> &last) {
     if (last && cacheKey(id, last->capability.sm(), last->ptx) == hash)
         return last;
     std::set<int> versions;
@@ -62,10 +64,11 @@ std::optional<KeyParts> explainKey(const PtxIsa &isa, const std::string &id, con
     return std::nullopt;
 }
 
-/// The id of a kernel of the graph path: its .rs is a fixed beginning and then the source whose SHA-256 is the id. The split
-/// is the line from which the id leads to the file's own HASH.
+/// The id of a kernel of the graph path: its .rs is a fixed beginning and then the source whose SHA-256 is the id. The
+/// split is the line from which the id leads to the file's own HASH.
 std::string idFromSource(const CacheEntry &entry, const std::optional<KernelImage> &image) {
-    const auto file = std::find_if(entry.companions.begin(), entry.companions.end(), [](const auto &p) { return p.extension() == ".rs"; });
+    const auto file = std::find_if(entry.companions.begin(), entry.companions.end(),
+                                   [](const auto &p) { return p.extension() == ".rs"; });
     if (file == entry.companions.end() || !image || !image->target)
         return {};
     const auto text = readFile(*file, 4U << 20);
@@ -101,20 +104,24 @@ struct KeyedKernel {
     std::vector<std::string> hashes;
 };
 
-Finding missed(const Evidence &evidence, const KeyedKernel &kernel, const std::string &wanted, Capability device, std::optional<PtxVersion> ptx,
-               std::optional<KeyParts> &last) {
+Finding missed(const Evidence &evidence, const KeyedKernel &kernel, const std::string &wanted, Capability device,
+               std::optional<PtxVersion> ptx, std::optional<KeyParts> &last) {
     const auto parts = explainKey(evidence.catalog.isa, kernel.id, kernel.hashes.front(), last);
     last = parts ? parts : last;
-    Finding finding{.status = Status::fail,
-                    .subject = fmt::format("cache/{}_{}.o", kernel.name, kernel.hashes.front()),
-                    .found = parts ? fmt::format("a key for {}", spoken(parts->capability, parts->ptx)) : "a key for something else",
-                    .needed = fmt::format("{}_{}.o ({})", kernel.name, wanted, spoken(device, ptx)),
-                    .why = "the program looks for HASH = sha256(kernel id, capability, TEENYC_PTX_VERSION); no such file means a "
-                           "look-up that misses, and the board has no compiler"};
+    Finding finding{
+        .status = Status::fail,
+        .subject = fmt::format("cache/{}_{}.o", kernel.name, kernel.hashes.front()),
+        .found =
+            parts ? fmt::format("a key for {}", spoken(parts->capability, parts->ptx)) : "a key for something else",
+        .needed = fmt::format("{}_{}.o ({})", kernel.name, wanted, spoken(device, ptx)),
+        .why = "the program looks for HASH = sha256(kernel id, capability, TEENYC_PTX_VERSION); no such file means a "
+               "look-up that misses, and the board has no compiler"};
     if (parts && parts->capability.number == device.number && parts->ptx)
-        finding.fix = fmt::format("set TEENYC_PTX_VERSION={} in conf/env (slipway package writes it)", parts->ptx->code());
+        finding.fix =
+            fmt::format("set TEENYC_PTX_VERSION={} in conf/env (slipway package writes it)", parts->ptx->code());
     else if (parts && parts->capability.number == device.number)
-        finding.fix = "remove TEENYC_PTX_VERSION from conf/env and from the board, or rebuild: " + aotCommand(evidence, device, ptx);
+        finding.fix = "remove TEENYC_PTX_VERSION from conf/env and from the board, or rebuild: " +
+                      aotCommand(evidence, device, ptx);
     else
         finding.fix = aotCommand(evidence, device, ptx);
     return finding;
@@ -122,14 +129,18 @@ Finding missed(const Evidence &evidence, const KeyedKernel &kernel, const std::s
 
 bool builtByTeeny(const Evidence &evidence) {
     const auto &records = evidence.package.manifest.kernels;
-    return evidence.package.fromTeeny || std::any_of(records.begin(), records.end(), [](const auto &r) { return r.kind == "program"; });
+    return evidence.package.fromTeeny ||
+           std::any_of(records.begin(), records.end(), [](const auto &r) { return r.kind == "program"; });
 }
 
 void checkPtxVariable(const Evidence &evidence, std::vector<Finding> &findings) {
     const auto env = environmentPtx(evidence);
     const auto built = evidence.package.manifest.ptx;
-    Finding finding{.status = Status::fail, .subject = "conf/env", .found = env.text.empty() ? "TEENYC_PTX_VERSION not set" : "TEENYC_PTX_VERSION=" + env.text};
-    finding.why = "the PTX version is part of every cache key (facts/domain.md section 8): another one, or none, misses every look-up";
+    Finding finding{.status = Status::fail,
+                    .subject = "conf/env",
+                    .found = env.text.empty() ? "TEENYC_PTX_VERSION not set" : "TEENYC_PTX_VERSION=" + env.text};
+    finding.why = "the PTX version is part of every cache key (facts/domain.md section 8): another one, or none, "
+                  "misses every look-up";
     if (env.bad) {
         finding.needed = built ? std::to_string(built->code()) : "a number such as 82";
         finding.why = "teenygrad ignores a value that is not a number, and looks for keys without a version";
@@ -142,20 +153,25 @@ void checkPtxVariable(const Evidence &evidence, std::vector<Finding> &findings) 
     } else {
         return;
     }
-    finding.fix = built ? fmt::format("TEENYC_PTX_VERSION={} in conf/env (slipway package writes it)", built->code()) : "correct conf/env";
+    finding.fix = built ? fmt::format("TEENYC_PTX_VERSION={} in conf/env (slipway package writes it)", built->code())
+                        : "correct conf/env";
     findings.push_back(std::move(finding));
 }
 
-/// TEENYC_CACHE_DIR may be absent (`cache/` beside `bin/` is found) or name this release's cache; anything else looks elsewhere.
+/// TEENYC_CACHE_DIR may be absent (`cache/` beside `bin/` is found) or name this release's cache; anything else looks
+/// elsewhere.
 void checkCacheVariable(const Evidence &evidence, std::vector<Finding> &findings) {
     const auto set = evidence.variable("TEENYC_CACHE_DIR");
     if (!set || set->empty() || *set == "$RELEASE/cache" || *set == "$RELEASE/cache/")
         return;
     const bool ours = evidence.package.env.contains("TEENYC_CACHE_DIR");
-    findings.push_back({.status = Status::fail, .subject = ours ? "conf/env" : "the board's environment",
-                        .found = "TEENYC_CACHE_DIR=" + printable(*set), .needed = "TEENYC_CACHE_DIR=$RELEASE/cache",
-                        .why = "the variable decides where kernels are looked for, and the shipped ones are in the release",
-                        .fix = "TEENYC_CACHE_DIR=$RELEASE/cache in conf/env (slipway package writes it)"});
+    findings.push_back(
+        {.status = Status::fail,
+         .subject = ours ? "conf/env" : "the board's environment",
+         .found = "TEENYC_CACHE_DIR=" + printable(*set),
+         .needed = "TEENYC_CACHE_DIR=$RELEASE/cache",
+         .why = "the variable decides where kernels are looked for, and the shipped ones are in the release",
+         .fix = "TEENYC_CACHE_DIR=$RELEASE/cache in conf/env (slipway package writes it)"});
 }
 
 } // namespace
@@ -182,10 +198,12 @@ std::vector<Finding> checkCacheKeys(const Evidence &evidence, Progress &progress
         group.hashes.push_back(kernel.entry.hash);
     }
     if (keyed.empty() && unknown == 0)
-        return skippedBecause(loose > 0 ? "the kernels are loose files that are found by name" : "the package holds no kernels");
+        return skippedBecause(loose > 0 ? "the kernels are loose files that are found by name"
+                                        : "the package holds no kernels");
     const auto device = evidence.capability();
     if (!device)
-        return {notKnown("cache/", "no GPU capability of the board, which is part of every key", "slipway device facts NAME --json, or --target")};
+        return {notKnown("cache/", "no GPU capability of the board, which is part of every key",
+                         "slipway device facts NAME --json, or --target")};
     const auto ptx = environmentPtx(evidence).version;
     std::vector<Finding> findings;
     std::optional<KeyParts> explained;
@@ -195,7 +213,8 @@ std::vector<Finding> checkCacheKeys(const Evidence &evidence, Progress &progress
             findings.push_back(missed(evidence, kernel, wanted, *device, ptx, explained));
     }
     if (unknown > 0)
-        findings.push_back(notKnown("cache/", fmt::format("{} kernels without a recorded id or source", unknown), "build them with slipway aot, which records the id"));
+        findings.push_back(notKnown("cache/", fmt::format("{} kernels without a recorded id or source", unknown),
+                                    "build them with slipway aot, which records the id"));
     return findings;
 }
 
@@ -206,12 +225,20 @@ std::vector<Finding> checkRuntimeEnv(const Evidence &evidence, Progress &) {
     checkPtxVariable(evidence, findings);
     checkCacheVariable(evidence, findings);
     if (builtByTeeny(evidence) && !evidence.variable("TEENYC_PATH"))
-        findings.push_back({.status = Status::warn, .subject = "conf/env", .found = "TEENYC_PATH not set", .needed = "TEENYC_PATH, with any text",
-                            .why = "teenygrad's graph path wants a compiler's path before it looks into the cache, and never uses it on a hit",
+        findings.push_back({.status = Status::warn,
+                            .subject = "conf/env",
+                            .found = "TEENYC_PATH not set",
+                            .needed = "TEENYC_PATH, with any text",
+                            .why = "teenygrad's graph path wants a compiler's path before it looks into the cache, and "
+                                   "never uses it on a hit",
                             .fix = "TEENYC_PATH=none in conf/env (slipway package writes it)"});
     if (evidence.variable("CUDA_CACHE_DISABLE") == "1")
-        findings.push_back({.status = Status::warn, .subject = "environment", .found = "CUDA_CACHE_DISABLE=1", .needed = "the driver's JIT cache",
-                            .why = "PTX is compiled again at each start, about 0.2 s a kernel", .fix = "unset it, or ship cubins"});
+        findings.push_back({.status = Status::warn,
+                            .subject = "environment",
+                            .found = "CUDA_CACHE_DISABLE=1",
+                            .needed = "the driver's JIT cache",
+                            .why = "PTX is compiled again at each start, about 0.2 s a kernel",
+                            .fix = "unset it, or ship cubins"});
     return findings;
 }
 
@@ -229,10 +256,14 @@ std::vector<Finding> checkTuning(const Evidence &evidence, Progress &) {
         return {notKnown("package", "no SM count of the board", "slipway device facts NAME --json")};
     if (std::uint64_t(*gpu->smCount) == *built)
         return {};
-    return {{.status = Status::warn, .subject = "package", .found = fmt::format("tuned for {} SMs", *built),
-             .needed = fmt::format("{} SMs{}", *gpu->smCount, evidence.facts.powerMode ? " (power mode " + *evidence.facts.powerMode + ")" : ""),
-             .why = "grid sizes were chosen for another SM count: it runs, but not as fast as it could",
-             .fix = fmt::format("rebuild with sm-count={}, or change the board's power mode (nvpmodel)", *gpu->smCount)}};
+    return {
+        {.status = Status::warn,
+         .subject = "package",
+         .found = fmt::format("tuned for {} SMs", *built),
+         .needed = fmt::format("{} SMs{}", *gpu->smCount,
+                               evidence.facts.powerMode ? " (power mode " + *evidence.facts.powerMode + ")" : ""),
+         .why = "grid sizes were chosen for another SM count: it runs, but not as fast as it could",
+         .fix = fmt::format("rebuild with sm-count={}, or change the board's power mode (nvpmodel)", *gpu->smCount)}};
 }
 
 } // namespace slipway

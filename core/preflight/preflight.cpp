@@ -37,7 +37,8 @@ Result<Verdict> preflight(const Evidence &given, Progress &progress) {
     Verdict verdict{.factsSource = given.factsSource};
     for (auto &check : running) {
         for (auto &finding : check.get()) {
-            verdict.status = std::max(verdict.status, finding.status == Status::skipped ? Status::pass : finding.status);
+            verdict.status =
+                std::max(verdict.status, finding.status == Status::skipped ? Status::pass : finding.status);
             verdict.findings.push_back(std::move(finding));
         }
         step.advance();

@@ -24,7 +24,8 @@ public:
     [[nodiscard]] fs::path at(const std::string &path) const { return fs::path(dest()) / path; }
 
     /// A package with these files: "bin/…" is executable. `health` and `run` as the manifest says them.
-    [[nodiscard]] Package package(const std::map<std::string, std::string> &files, const std::string &health = {}, const std::string &run = "bin/app") {
+    [[nodiscard]] Package package(const std::map<std::string, std::string> &files, const std::string &health = {},
+                                  const std::string &run = "bin/app") {
         Package made{.directory = root() / fmt::format("package{}", ++m_packages)};
         made.manifest.name = "app";
         made.manifest.target = "generic-x86_64";
@@ -48,7 +49,9 @@ public:
         return deploy(session, plan, options, progress);
     }
     /// What `current/PATH` holds; "" when there is none.
-    [[nodiscard]] std::string live(const std::string &path) const { return readFile(at("current/" + path)).value_or(""); }
+    [[nodiscard]] std::string live(const std::string &path) const {
+        return readFile(at("current/" + path)).value_or("");
+    }
     [[nodiscard]] std::string liveId() const {
         std::error_code none;
         return fs::read_symlink(at("current"), none).filename().string();

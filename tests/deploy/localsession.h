@@ -13,18 +13,19 @@
 
 namespace slipway {
 
-/// A Session whose board is this machine: each command runs in a real `sh -c`, in a session of its own as sshd does it. Faults
-/// are injected around commands, which are counted from 1 over all connections.
+/// A Session whose board is this machine: each command runs in a real `sh -c`, in a session of its own as sshd does it.
+/// Faults are injected around commands, which are counted from 1 over all connections.
 class LocalSession final : public Session {
 public:
     struct Board {
         std::map<std::string, std::string> environment; ///< added for every command (PATH with faulty tools, HOME)
         int commands = 0;
-        std::vector<std::string> lines;                          ///< what ran
-        std::function<Result<void>(int, const std::string &)> before; ///< an error = the connection is lost before it runs
-        std::function<Result<void>(int, const std::string &)> after;  ///< an error = it ran, but the answer is lost
-        std::function<Result<void>(std::uint64_t)> sending;      ///< bytes of stdin so far; an error = the connection drops
-        std::function<Result<void>()> connecting;                ///< for again()
+        std::vector<std::string> lines; ///< what ran
+        std::function<Result<void>(int, const std::string &)>
+            before; ///< an error = the connection is lost before it runs
+        std::function<Result<void>(int, const std::string &)> after; ///< an error = it ran, but the answer is lost
+        std::function<Result<void>(std::uint64_t)> sending; ///< bytes of stdin so far; an error = the connection drops
+        std::function<Result<void>()> connecting;           ///< for again()
         std::uint64_t bytesPerWrite = 65536;
         int connections = 1;
         std::uint64_t bytesSent = 0; ///< of the last command with a source
@@ -142,7 +143,8 @@ private:
         void collect(std::size_t which, const std::function<void(std::string_view)> &sink, std::string &text) {
             std::array<char, 65536> block{};
             for (;;) {
-                const auto count = m_descriptors[which] < 0 ? -1 : ::read(m_descriptors[which], block.data(), block.size());
+                const auto count =
+                    m_descriptors[which] < 0 ? -1 : ::read(m_descriptors[which], block.data(), block.size());
                 if (count == 0)
                     ::close(std::exchange(m_descriptors[which], -1));
                 if (count <= 0)

@@ -15,8 +15,12 @@ using namespace slipway;
 
 namespace {
 
-const std::map<std::string, std::string> filesA{{"bin/app", "#!/bin/sh\necho A\n"}, {"cache/k_1.o", "ptx"}, {"data/model", std::string(300000, 'm')}};
-const std::map<std::string, std::string> filesB{{"bin/app", "#!/bin/sh\necho B\n"}, {"cache/k_1.o", "ptx"}, {"data/model", std::string(300000, 'm')}, {"data/new file", std::string(500000, 'n')}};
+const std::map<std::string, std::string> filesA{
+    {"bin/app", "#!/bin/sh\necho A\n"}, {"cache/k_1.o", "ptx"}, {"data/model", std::string(300000, 'm')}};
+const std::map<std::string, std::string> filesB{{"bin/app", "#!/bin/sh\necho B\n"},
+                                                {"cache/k_1.o", "ptx"},
+                                                {"data/model", std::string(300000, 'm')},
+                                                {"data/new file", std::string(500000, 'n')}};
 
 } // namespace
 
@@ -34,13 +38,15 @@ private Q_SLOTS:
         QCOMPARE(board.live("bin/app"), filesA.at("bin/app"));
         QCOMPARE(fs::read_symlink(board.at("current")).string(), "releases/" + package.manifest.releaseId());
         QCOMPARE(board.live("conf/manifest.json"), jsonText(package.manifest.toJson()));
-        struct stat info {};
+        struct stat info{};
         QCOMPARE(::stat(board.at("current/bin/app").c_str(), &info), 0);
         QCOMPARE(info.st_mode & 0777, 0755U);
         QCOMPARE(board.releases(), std::vector<std::string>{package.manifest.releaseId()});
         QVERIFY(!fs::exists(board.at(".slipway/lock")));
         const auto log = readFile(board.at(".slipway/log.jsonl")).value();
-        QVERIFY2(log.find("\"by\":\"tester@host\"") != std::string::npos && log.find("\"outcome\":\"live\"") != std::string::npos, log.c_str());
+        QVERIFY2(log.find("\"by\":\"tester@host\"") != std::string::npos &&
+                     log.find("\"outcome\":\"live\"") != std::string::npos,
+                 log.c_str());
     }
 
     void theSamePackageIsLiveAlreadyAndNothingIsSent() {
@@ -141,9 +147,11 @@ private Q_SLOTS:
                     QVERIFY2(n > 5, what.c_str());
                     break;
                 }
-                // After the switch it is the board's own timer that goes back, unless the release was marked good before.
+                // After the switch it is the board's own timer that goes back, unless the release was marked good
+                // before.
                 const bool confirmed = fs::exists(board.at(".slipway/good/" + package.manifest.releaseId()));
-                QTRY_VERIFY2_WITH_TIMEOUT(board.liveId() == (confirmed ? package.manifest.releaseId() : good), what.c_str(), 5000);
+                QTRY_VERIFY2_WITH_TIMEOUT(board.liveId() == (confirmed ? package.manifest.releaseId() : good),
+                                          what.c_str(), 5000);
                 const auto again = board.ship(package);
                 QVERIFY2(again, again ? "" : (what + ": " + again.error().message).c_str());
                 QCOMPARE(board.liveId(), package.manifest.releaseId());
@@ -185,7 +193,8 @@ private Q_SLOTS:
             files[fmt::format("data/part{}", i)] = std::string(400000, char('a' + i));
         const auto package = board.package(files);
         board.session.board().sending = [](std::uint64_t bytes) -> Result<void> {
-            return bytes > 2'500'000 ? Result<void>(failAs(ErrorKind::unreachable, "the connection to board was lost")) : Result<void>();
+            return bytes > 2'500'000 ? Result<void>(failAs(ErrorKind::unreachable, "the connection to board was lost"))
+                                     : Result<void>();
         };
         const auto dropped = board.ship(package);
         QVERIFY(!dropped);
@@ -203,11 +212,13 @@ private Q_SLOTS:
         BoardFixture board;
         QVERIFY(board.ship(board.package(filesA)));
         const auto good = board.liveId();
-        board.fakeTool("tar", "/usr/bin/tar \"$@\" || exit\nfor last do :; done\nprintf X | dd of=\"$last/data/new file\" bs=1 seek=1000 conv=notrunc 2>/dev/null\n");
+        board.fakeTool("tar", "/usr/bin/tar \"$@\" || exit\nfor last do :; done\nprintf X | dd of=\"$last/data/new "
+                              "file\" bs=1 seek=1000 conv=notrunc 2>/dev/null\n");
         const auto package = board.package(filesB);
         const auto outcome = board.ship(package);
         QVERIFY(!outcome);
-        QVERIFY2(outcome.error().message.starts_with("1 of 3 files arrived damaged on the board (data/new file)"), outcome.error().message.c_str());
+        QVERIFY2(outcome.error().message.starts_with("1 of 3 files arrived damaged on the board (data/new file)"),
+                 outcome.error().message.c_str());
         QCOMPARE(board.liveId(), good);
         board.realTools();
         QVERIFY(board.ship(package));
@@ -218,11 +229,15 @@ private Q_SLOTS:
         BoardFixture board;
         QVERIFY(board.ship(board.package(filesA)));
         const auto good = board.liveId();
-        board.fakeTool("tar", "cat > /dev/null\necho 'tar: data/model: Cannot write: No space left on device' >&2\nexit 2\n");
+        board.fakeTool("tar",
+                       "cat > /dev/null\necho 'tar: data/model: Cannot write: No space left on device' >&2\nexit 2\n");
         const auto package = board.package(filesB);
         const auto outcome = board.ship(package);
         QVERIFY(!outcome);
-        QCOMPARE(outcome.error().message, fmt::format("cannot unpack in {}: the board's disk is full; {} is still live, the partial upload was removed", board.dest(), good));
+        QCOMPARE(outcome.error().message,
+                 fmt::format(
+                     "cannot unpack in {}: the board's disk is full; {} is still live, the partial upload was removed",
+                     board.dest(), good));
         QCOMPARE(board.liveId(), good);
         QCOMPARE(board.releases(), std::vector<std::string>{good});
         board.realTools();
@@ -234,7 +249,9 @@ private Q_SLOTS:
         (void)writeFileAtomically(board.root() / "opt", "a file");
         const auto outcome = board.ship(board.package(filesA));
         QVERIFY(!outcome);
-        QVERIFY2(outcome.error().message.starts_with(fmt::format("cannot prepare {}: mkdir: cannot create directory", board.dest())), outcome.error().message.c_str());
+        QVERIFY2(outcome.error().message.starts_with(
+                     fmt::format("cannot prepare {}: mkdir: cannot create directory", board.dest())),
+                 outcome.error().message.c_str());
         QVERIFY(outcome.error().message.find('\n') == std::string::npos);
     }
 
@@ -243,7 +260,8 @@ private Q_SLOTS:
         fs::create_directories(board.at("current"));
         const auto outcome = board.ship(board.package(filesA));
         QVERIFY(!outcome);
-        QVERIFY2(outcome.error().message.find("is not a link that slipway made") != std::string::npos, outcome.error().message.c_str());
+        QVERIFY2(outcome.error().message.find("is not a link that slipway made") != std::string::npos,
+                 outcome.error().message.c_str());
     }
 
     void badDestinationsAreUsageErrors() {
@@ -253,7 +271,8 @@ private Q_SLOTS:
             QVERIFY2(!plan && plan.error().kind == ErrorKind::usage, dest);
         }
         board.session.board().environment["HOME"] = board.root().string();
-        QCOMPARE(planDeploy(board.session, board.package(filesA), "~/my app", board.progress)->dest, (board.root() / "my app").string());
+        QCOMPARE(planDeploy(board.session, board.package(filesA), "~/my app", board.progress)->dest,
+                 (board.root() / "my app").string());
     }
 
     void aLockOfALiveDeployIsRespectedAndAStaleOneIsNot() {
@@ -269,12 +288,15 @@ private Q_SLOTS:
         const auto boot = readFile("/proc/sys/kernel/random/boot_id").value();
         const auto stat = readFile(fmt::format("/proc/{}/stat", other)).value();
         const auto fields = QString::fromStdString(stat.substr(stat.rfind(')') + 2)).split(' ');
-        QVERIFY(writeFileAtomically(board.at(".slipway/lock"), fmt::format("n0\n{}\n{}\n{}2026-11-29 10:00:00 UTC\nanna@pc\n", other, fields[19].toStdString(), boot)));
+        QVERIFY(writeFileAtomically(
+            board.at(".slipway/lock"),
+            fmt::format("n0\n{}\n{}\n{}2026-11-29 10:00:00 UTC\nanna@pc\n", other, fields[19].toStdString(), boot)));
         const auto refused = board.ship(board.package(filesB));
         ::kill(other, SIGKILL);
         ::waitpid(other, nullptr, 0);
         QVERIFY(!refused);
-        QVERIFY2(refused.error().message.find("locked by anna@pc since 2026-11-29 10:00:00 UTC") != std::string::npos, refused.error().message.c_str());
+        QVERIFY2(refused.error().message.find("locked by anna@pc since 2026-11-29 10:00:00 UTC") != std::string::npos,
+                 refused.error().message.c_str());
         QCOMPARE(board.liveId(), good);
         QVERIFY(fs::exists(board.at(".slipway/lock")));
         const auto outcome = board.ship(board.package(filesB));
@@ -307,7 +329,11 @@ private Q_SLOTS:
 
     void namesWithBlanksQuotesAndDashesArrive() {
         BoardFixture board;
-        const std::map<std::string, std::string> files{{"bin/app", "x"}, {"data/it's \"here\" $HOME", "1"}, {"data/-rf", "2"}, {"data/modèle.bin", "3"}, {"data/ lead", "4"}};
+        const std::map<std::string, std::string> files{{"bin/app", "x"},
+                                                       {"data/it's \"here\" $HOME", "1"},
+                                                       {"data/-rf", "2"},
+                                                       {"data/modèle.bin", "3"},
+                                                       {"data/ lead", "4"}};
         QVERIFY(board.ship(board.package(files)));
         for (const auto &[path, text] : files)
             QCOMPARE(board.live(path), text);

@@ -14,7 +14,8 @@ class TestPlan : public QObject {
 private Q_SLOTS:
     void aFirstDeploySendsEverythingAndSaysWhy() {
         BoardFixture board;
-        const auto plan = planDeploy(board.session, board.package({{"bin/app", "12345"}, {"data/x", "123"}}), {}, board.progress);
+        const auto plan =
+            planDeploy(board.session, board.package({{"bin/app", "12345"}, {"data/x", "123"}}), {}, board.progress);
         QVERIFY2(plan, plan ? "" : plan.error().message.c_str());
         QCOMPARE(plan->previous, std::string());
         QCOMPARE(plan->bytesToSend, std::uint64_t(8));
@@ -29,12 +30,15 @@ private Q_SLOTS:
         BoardFixture board;
         QVERIFY(board.ship(board.package({{"bin/app", "old"}, {"data/same", "same"}, {"data/gone", "g"}})));
         const auto live = board.liveId();
-        const auto plan = planDeploy(board.session, board.package({{"bin/app", "new!"}, {"data/same", "same"}, {"data/more", "m"}}), {}, board.progress);
+        const auto plan =
+            planDeploy(board.session, board.package({{"bin/app", "new!"}, {"data/same", "same"}, {"data/more", "m"}}),
+                       {}, board.progress);
         QVERIFY(plan);
         std::map<std::string, std::string> why;
         for (const auto &file : plan->files)
             why[file.path] = file.why;
-        const std::map<std::string, std::string> expected{{"bin/app", "content differs"}, {"data/same", "same as in " + live}, {"data/more", "new"}};
+        const std::map<std::string, std::string> expected{
+            {"bin/app", "content differs"}, {"data/same", "same as in " + live}, {"data/more", "new"}};
         QVERIFY(why == expected);
         QCOMPARE(plan->bytesToSend, std::uint64_t(5));
         QCOMPARE(plan->previous, live);
@@ -43,7 +47,8 @@ private Q_SLOTS:
 
     void namesThatTheBoardsShellCannotReadLineByLineAreRefused_data() {
         QTest::addColumn<QString>("path");
-        for (const auto *path : {"data/a\nb", "data/a\\b", "../etc/passwd", "/etc/passwd", "data/\x01", "conf/manifest.json"})
+        for (const auto *path :
+             {"data/a\nb", "data/a\\b", "../etc/passwd", "/etc/passwd", "data/\x01", "conf/manifest.json"})
             QTest::newRow(qPrintable(QString(path).replace('\n', '~'))) << QString(path);
     }
     void namesThatTheBoardsShellCannotReadLineByLineAreRefused() {
@@ -57,8 +62,10 @@ private Q_SLOTS:
     }
 
     void aBoardsAnswerIsReadWhateverItHolds() {
-        const auto state = parseBoard("dest /opt/app\ncurrent /opt/app/releases/a-1\nrelease a-1\nrelease ../x\npartial b-2\ngood a-1\nlog not json\n"
-                                      "log {\"time\":5,\"release\":\"a-1\",\"outcome\":\"live\",\"dirty\":\"yes\"}\nmanifest\n{broken");
+        const auto state = parseBoard(
+            "dest /opt/app\ncurrent /opt/app/releases/a-1\nrelease a-1\nrelease ../x\npartial b-2\ngood a-1\nlog not "
+            "json\n"
+            "log {\"time\":5,\"release\":\"a-1\",\"outcome\":\"live\",\"dirty\":\"yes\"}\nmanifest\n{broken");
         QCOMPARE(state.live, std::string("a-1"));
         QCOMPARE(state.releases, std::set<std::string>{"a-1"});
         QCOMPARE(state.partials, std::set<std::string>{"b-2"});
@@ -70,7 +77,12 @@ private Q_SLOTS:
     }
 
     void theLogSurvivesAnyText() {
-        const LogEntry entry{.time = 7, .by = "a\"b\n@c", .release = "r-1", .outcome = "failed", .reason = "line\nbreak", .allowed = {"glibc"}};
+        const LogEntry entry{.time = 7,
+                             .by = "a\"b\n@c",
+                             .release = "r-1",
+                             .outcome = "failed",
+                             .reason = "line\nbreak",
+                             .allowed = {"glibc"}};
         QVERIFY(entry.line().find('\n') == std::string::npos);
         const auto read = LogEntry::fromLine(entry.line());
         QVERIFY(read);

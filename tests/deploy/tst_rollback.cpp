@@ -12,7 +12,9 @@ using namespace slipway;
 class TestRollback : public QObject {
     Q_OBJECT
 
-    static Package healthy(BoardFixture &board, const std::string &text) { return board.package({{"bin/app", "#!/bin/sh\necho " + text + "\n"}}, "bin/app"); }
+    static Package healthy(BoardFixture &board, const std::string &text) {
+        return board.package({{"bin/app", "#!/bin/sh\necho " + text + "\n"}}, "bin/app");
+    }
     static Package sick(BoardFixture &board, const std::string &text) {
         return board.package({{"bin/app", "#!/bin/sh\necho cannot open device " + text + " >&2\nexit 3\n"}}, "bin/app");
     }
@@ -26,7 +28,8 @@ private Q_SLOTS:
         const auto outcome = board.ship(package);
         QVERIFY(!outcome);
         QCOMPARE(outcome.error().kind, ErrorKind::rolledBack);
-        QCOMPARE(outcome.error().message, fmt::format("{} is not healthy (bin/app ended with exit status 3: cannot open device B); went back to {}, which is live again",
+        QCOMPARE(outcome.error().message, fmt::format("{} is not healthy (bin/app ended with exit status 3: cannot "
+                                                      "open device B); went back to {}, which is live again",
                                                       package.manifest.releaseId(), good));
         QCOMPARE(board.liveId(), good);
         QVERIFY(!fs::exists(board.at(".slipway/lock")));
@@ -37,7 +40,8 @@ private Q_SLOTS:
         const auto outcome = board.ship(sick(board, "A"));
         QVERIFY(!outcome);
         QCOMPARE(outcome.error().kind, ErrorKind::rolledBack);
-        QVERIFY2(outcome.error().message.find("nothing is live in") != std::string::npos, outcome.error().message.c_str());
+        QVERIFY2(outcome.error().message.find("nothing is live in") != std::string::npos,
+                 outcome.error().message.c_str());
         QVERIFY(!fs::is_symlink(board.at("current")));
     }
 
@@ -61,18 +65,24 @@ private Q_SLOTS:
         QVERIFY(board.ship(healthy(board, "A")));
         QCOMPARE(board.session.board().connections, 2);
         const auto good = board.liveId();
-        board.session.board().connecting = []() -> Result<void> { return failAs(ErrorKind::unreachable, "no route to board"); };
+        board.session.board().connecting = []() -> Result<void> {
+            return failAs(ErrorKind::unreachable, "no route to board");
+        };
         const auto outcome = board.ship(healthy(board, "B"));
         QVERIFY(!outcome);
         QCOMPARE(outcome.error().kind, ErrorKind::rolledBack);
-        QVERIFY2(outcome.error().message.find("no fresh connection to the board: no route to board") != std::string::npos, outcome.error().message.c_str());
+        QVERIFY2(outcome.error().message.find("no fresh connection to the board: no route to board") !=
+                     std::string::npos,
+                 outcome.error().message.c_str());
         QCOMPARE(board.liveId(), good);
     }
 
     void healthSeesTheReleaseAndItsEnvironment() {
         BoardFixture board;
-        const auto package = board.package({{"bin/app", "#!/bin/sh\npwd\necho \"$RELEASE $TEENYC_PTX_VERSION $TEENYC_CACHE_DIR\"\n"},
-                                            {"conf/env", "TEENYC_CACHE_DIR=\"$RELEASE\"/cache\nTEENYC_PTX_VERSION=85\n"}}, "bin/app");
+        const auto package =
+            board.package({{"bin/app", "#!/bin/sh\npwd\necho \"$RELEASE $TEENYC_PTX_VERSION $TEENYC_CACHE_DIR\"\n"},
+                           {"conf/env", "TEENYC_CACHE_DIR=\"$RELEASE\"/cache\nTEENYC_PTX_VERSION=85\n"}},
+                          "bin/app");
         const auto outcome = board.ship(package);
         QVERIFY2(outcome, outcome ? "" : outcome.error().message.c_str());
         const auto release = board.at("releases/" + package.manifest.releaseId()).string();
@@ -87,11 +97,13 @@ private Q_SLOTS:
         const auto package = healthy(board, "B");
         // Everything after the switch is lost.
         board.session.board().before = [&](int, const std::string &) -> Result<void> {
-            return board.liveId() == good ? Result<void>() : Result<void>(failAs(ErrorKind::unreachable, "the connection was lost"));
+            return board.liveId() == good ? Result<void>()
+                                          : Result<void>(failAs(ErrorKind::unreachable, "the connection was lost"));
         };
         const auto outcome = board.ship(package);
         QVERIFY(!outcome);
-        QVERIFY2(outcome.error().message.find("it goes back to " + good + " by itself within 1 s") != std::string::npos, outcome.error().message.c_str());
+        QVERIFY2(outcome.error().message.find("it goes back to " + good + " by itself within 1 s") != std::string::npos,
+                 outcome.error().message.c_str());
         QCOMPARE(board.liveId(), package.manifest.releaseId());
         QTRY_COMPARE_WITH_TIMEOUT(board.liveId(), good, 5000);
         board.session.board().before = nullptr;
@@ -122,7 +134,8 @@ private Q_SLOTS:
         QCOMPARE(rollback(board.session, board.dest(), {}, board.progress)->id, ids[0]);
         const auto none = rollback(board.session, board.dest(), {}, board.progress);
         QVERIFY(!none);
-        QVERIFY2(none.error().message.find("has no good release before " + ids[0]) != std::string::npos, none.error().message.c_str());
+        QVERIFY2(none.error().message.find("has no good release before " + ids[0]) != std::string::npos,
+                 none.error().message.c_str());
         QCOMPARE(rollback(board.session, board.dest(), ids[2], board.progress)->id, ids[2]);
         QCOMPARE(board.liveId(), ids[2]);
         const auto unknown = rollback(board.session, board.dest(), "app-nothing", board.progress);
@@ -192,7 +205,11 @@ private Q_SLOTS:
         QCOMPARE(board.live("bin/app"), std::string("#!/bin/sh\necho B\n"));
         QCOMPARE(rollback(board.session, board.dest(), {}, board.progress)->id, good);
         std::string said;
-        QCOMPARE(runRelease(board.session, {.dest = board.dest()}, [&](std::string_view line) { said = line; }, {}, board.progress).value(), 0);
+        QCOMPARE(
+            runRelease(
+                board.session, {.dest = board.dest()}, [&](std::string_view line) { said = line; }, {}, board.progress)
+                .value(),
+            0);
         QCOMPARE(said, std::string("A"));
     }
 

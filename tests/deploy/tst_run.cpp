@@ -16,12 +16,16 @@ class TestRun : public QObject {
 private Q_SLOTS:
     void theProgramRunsInItsReleaseWithItsEnvironmentAndExitCode() {
         BoardFixture board;
-        QVERIFY(board.ship(board.package({{"bin/app", "#!/bin/sh\npwd\necho \"$RELEASE|$NAME|$CUDA_CACHE_PATH|$1|$2\"\necho oops >&2\nexit 7\n"},
-                                          {"conf/env", "NAME='it is'\nCUDA_CACHE_PATH=\"$RELEASE\"/../../.slipway/cuda\n"}}, {}, "bin/app first")));
+        QVERIFY(board.ship(board.package(
+            {{"bin/app", "#!/bin/sh\npwd\necho \"$RELEASE|$NAME|$CUDA_CACHE_PATH|$1|$2\"\necho oops >&2\nexit 7\n"},
+             {"conf/env", "NAME='it is'\nCUDA_CACHE_PATH=\"$RELEASE\"/../../.slipway/cuda\n"}},
+            {}, "bin/app first")));
         std::vector<std::string> out;
         std::vector<std::string> err;
-        const auto code = runRelease(board.session, {.dest = board.dest(), .arguments = {"two words; $HOME"}}, [&](std::string_view l) { out.emplace_back(l); },
-                                     [&](std::string_view l) { err.emplace_back(l); }, board.progress);
+        const auto code = runRelease(
+            board.session, {.dest = board.dest(), .arguments = {"two words; $HOME"}},
+            [&](std::string_view l) { out.emplace_back(l); }, [&](std::string_view l) { err.emplace_back(l); },
+            board.progress);
         QVERIFY2(code, code ? "" : code.error().message.c_str());
         QCOMPARE(*code, 7);
         const auto release = board.at("releases/" + board.liveId()).string();
@@ -31,7 +35,8 @@ private Q_SLOTS:
         QCOMPARE(err, std::vector<std::string>{"oops"});
         const auto log = releaseLogs(board.session, board.dest(), 100, board.progress).value();
         QVERIFY2(log.find("oops\n") != std::string::npos && log.starts_with("== "), log.c_str());
-        QCOMPARE(releaseLogs(board.session, board.dest(), 1, board.progress).value().find('\n') + 1, releaseLogs(board.session, board.dest(), 1, board.progress)->size());
+        QCOMPARE(releaseLogs(board.session, board.dest(), 1, board.progress).value().find('\n') + 1,
+                 releaseLogs(board.session, board.dest(), 1, board.progress)->size());
         QVERIFY(!fs::exists(board.at(".slipway/run.pid")));
     }
 
@@ -51,10 +56,13 @@ private Q_SLOTS:
         std::jthread runner([&] {
             LocalSession own;
             Progress progress;
-            code = runRelease(own, {.dest = board.dest()}, [&](std::string_view line) {
-                pids.push_back(std::atoi(std::string(line).c_str()));
-                ++seen;
-            }, {}, progress);
+            code = runRelease(
+                own, {.dest = board.dest()},
+                [&](std::string_view line) {
+                    pids.push_back(std::atoi(std::string(line).c_str()));
+                    ++seen;
+                },
+                {}, progress);
         });
         QTRY_COMPARE_WITH_TIMEOUT(seen.load(), 2, 5000);
         const auto second = runRelease(board.session, {.dest = board.dest()}, {}, {}, board.progress);

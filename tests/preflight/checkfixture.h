@@ -12,7 +12,8 @@ namespace slipway {
 
 /// An Orin Nano with JetPack 6.2, as DESIGN section 7 shows its facts.
 inline BoardFacts orinFacts() {
-    const auto json = parseJson(R"({"model": "NVIDIA Jetson Orin Nano Developer Kit", "compatible": ["nvidia,p3768-0000+p3767-0005", "nvidia,tegra234"],
+    const auto json = parseJson(
+        R"({"model": "NVIDIA Jetson Orin Nano Developer Kit", "compatible": ["nvidia,p3768-0000+p3767-0005", "nvidia,tegra234"],
  "l4t": "36.4.3", "jetpack": "6.2", "os": "Ubuntu 22.04", "arch": "aarch64", "kernel": "5.15.148-tegra",
  "glibc": "2.35", "glibcxx": "3.4.30", "cxxabi": "1.3.13", "cuda_driver": 12060, "cuda_toolkit": "12.6",
  "gpus": [{"name": "Orin", "capability": "8.7", "sm_count": 8, "integrated": true}],
@@ -20,13 +21,16 @@ inline BoardFacts orinFacts() {
  "disks": [{"mount": "/", "free_bytes": 20000000000, "read_only": false, "noexec": false}],
  "tools": {"rsync": "3.2.7", "tar": "1.34", "sha256sum": true, "sftp": true}, "libraries": ["libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"],
  "clock_skew_s": 0, "shell_quiet": true, "env": {}})",
-                                "facts");
+        "facts");
     return BoardFacts::fromJson(*json, "facts").value();
 }
 
 /// PTX text of one kernel.
-inline std::string ptxText(const std::string &version, const std::string &target, const std::string &entry = "saxpy", const std::string &extra = {}) {
-    return fmt::format("//\n{3}.version {0}\n.target {1}\n.address_size 64\n\n.visible .entry {2}(\n\t.param .u64 {2}_param_0\n)\n{{\n\tret;\n}}\n", version, target, entry, extra);
+inline std::string ptxText(const std::string &version, const std::string &target, const std::string &entry = "saxpy",
+                           const std::string &extra = {}) {
+    return fmt::format("//\n{3}.version {0}\n.target {1}\n.address_size 64\n\n.visible .entry {2}(\n\t.param .u64 "
+                       "{2}_param_0\n)\n{{\n\tret;\n}}\n",
+                       version, target, entry, extra);
 }
 
 /// A package in a temporary directory and the evidence about it.
@@ -48,8 +52,12 @@ public:
     }
 
     [[nodiscard]] Evidence evidence() const {
-        return {.package = package, .catalog = catalog, .facts = facts, .target = target.empty() ? std::nullopt : std::optional(*catalog.find(target)),
-                .kernels = kernels, .elves = elves};
+        return {.package = package,
+                .catalog = catalog,
+                .facts = facts,
+                .target = target.empty() ? std::nullopt : std::optional(*catalog.find(target)),
+                .kernels = kernels,
+                .elves = elves};
     }
     [[nodiscard]] std::vector<Finding> run(std::string_view id) {
         for (const auto &check : checks()) {
@@ -65,7 +73,8 @@ public:
             return {};
         if (findings[0].status == Status::skipped)
             return "skipped: " + findings[0].why;
-        return fmt::format("{}: found {}, needed {}", statusName(findings[0].status), findings[0].found, findings[0].needed);
+        return fmt::format("{}: found {}, needed {}", statusName(findings[0].status), findings[0].found,
+                           findings[0].needed);
     }
 
     /// Adds a file to the package and its manifest.
@@ -79,11 +88,14 @@ public:
         kernel.entry.name = name;
         kernel.entry.hash = hash;
         for (const auto &spec : specs) {
-            KernelImage image{.kind = spec.starts_with("ptx") ? ImageKind::ptx : ImageKind::cubin, .entries = {{.name = name}}};
+            KernelImage image{.kind = spec.starts_with("ptx") ? ImageKind::ptx : ImageKind::cubin,
+                              .entries = {{.name = name}}};
             if (image.kind == ImageKind::ptx)
                 image.ptxVersion = PtxVersion::parse(spec.substr(4, 3)).value();
             image.target = Capability::parse(spec.substr(spec.find("sm_"))).value();
-            kernel.images.push_back({.path = fmt::format("cache/{}{}{}{}", name, hash.empty() ? "" : "_", hash, image.kind == ImageKind::ptx ? ".o" : ".cubin"), .image = image});
+            kernel.images.push_back({.path = fmt::format("cache/{}{}{}{}", name, hash.empty() ? "" : "_", hash,
+                                                         image.kind == ImageKind::ptx ? ".o" : ".cubin"),
+                                     .image = image});
         }
         kernels.push_back(std::move(kernel));
     }

@@ -11,7 +11,10 @@ using namespace slipway;
 namespace {
 
 ElfImage program() {
-    return {.machine = "aarch64", .type = "executable", .interpreter = "/lib/ld-linux-aarch64.so.1", .needed = {"libc.so.6"},
+    return {.machine = "aarch64",
+            .type = "executable",
+            .interpreter = "/lib/ld-linux-aarch64.so.1",
+            .needed = {"libc.so.6"},
             .versions = {{.library = "libc.so.6", .version = "GLIBC_2.34", .symbols = {"__libc_start_main"}}}};
 }
 
@@ -37,8 +40,10 @@ private Q_SLOTS:
     }
 
     void anotherMachineClassOrInterpreterFails() {
-        QCOMPARE(say("elf-arch", [](ElfImage &e) { e.machine = "x86_64"; }), std::string("fail: found x86_64, needed aarch64"));
-        QCOMPARE(say("elf-arch", [](ElfImage &e) { e.machine = "arm", e.bits = 32; }), std::string("fail: found arm, 32 bits, needed aarch64"));
+        QCOMPARE(say("elf-arch", [](ElfImage &e) { e.machine = "x86_64"; }),
+                 std::string("fail: found x86_64, needed aarch64"));
+        QCOMPARE(say("elf-arch", [](ElfImage &e) { e.machine = "arm", e.bits = 32; }),
+                 std::string("fail: found arm, 32 bits, needed aarch64"));
         QCOMPARE(say("elf-arch", [](ElfImage &e) { e.interpreter = "/lib/ld-musl-aarch64.so.1"; }),
                  std::string("fail: found interpreter /lib/ld-musl-aarch64.so.1, needed /lib/ld-linux-aarch64.so.1"));
         QCOMPARE(say("elf-arch", [](ElfImage &e) { e.interpreter.clear(); }), std::string());
@@ -47,14 +52,17 @@ private Q_SLOTS:
 
     void aNewerGlibcFailsAndEveryVersionIsNamed() {
         const auto said = say("glibc", [](ElfImage &e) {
-            e.versions.push_back({.library = "libc.so.6", .version = "GLIBC_2.38", .symbols = {"__isoc23_strtol", "strlcpy"}});
+            e.versions.push_back(
+                {.library = "libc.so.6", .version = "GLIBC_2.38", .symbols = {"__isoc23_strtol", "strlcpy"}});
             e.versions.push_back({.library = "libc.so.6", .version = "GLIBC_2.36", .symbols = {"arc4random"}});
         });
-        QCOMPARE(said, std::string("fail: found needs GLIBC_2.38 (__isoc23_strtol, strlcpy), GLIBC_2.36 (arc4random), needed at most GLIBC_2.35"));
+        QCOMPARE(said, std::string("fail: found needs GLIBC_2.38 (__isoc23_strtol, strlcpy), GLIBC_2.36 (arc4random), "
+                                   "needed at most GLIBC_2.35"));
         QCOMPARE(say("glibc", [](ElfImage &e) { e.versions[0].version = "GLIBC_2.35"; }), std::string());
         QCOMPARE(say("glibc", [](ElfImage &e) { e.versions[0].version = "GLIBC_2.9"; }), std::string());
         QCOMPARE(say("glibc", [](ElfImage &e) { e.versions[0].version = "GLIBC_PRIVATE"; }), std::string());
-        QCOMPARE(say("glibc", [](ElfImage &e) { e.versions.push_back({.version = "GLIBC_2.38", .weak = true}); }), std::string());
+        QCOMPARE(say("glibc", [](ElfImage &e) { e.versions.push_back({.version = "GLIBC_2.38", .weak = true}); }),
+                 std::string());
     }
 
     void anUnknownGlibcIsUnknown() {
@@ -65,17 +73,25 @@ private Q_SLOTS:
     }
 
     void theCxxLibraryIsCompared() {
-        QCOMPARE(say("libstdcxx", [](ElfImage &e) { e.versions.push_back({.version = "GLIBCXX_3.4.32"}); }), std::string("fail: found needs GLIBCXX_3.4.32, needed at most GLIBCXX_3.4.30"));
-        QCOMPARE(say("libstdcxx", [](ElfImage &e) { e.versions.push_back({.version = "GLIBCXX_3.4.30"}); }), std::string());
-        QCOMPARE(say("libstdcxx", [](ElfImage &e) { e.versions.push_back({.version = "CXXABI_1.3.14"}); }), std::string("fail: found needs CXXABI_1.3.14, needed at most CXXABI_1.3.13"));
-        QCOMPARE(say("libstdcxx", [](ElfImage &e) { e.versions.push_back({.version = "CXXABI_TM_1"}); }), std::string("skipped: no binary needs the C++ library"));
+        QCOMPARE(say("libstdcxx", [](ElfImage &e) { e.versions.push_back({.version = "GLIBCXX_3.4.32"}); }),
+                 std::string("fail: found needs GLIBCXX_3.4.32, needed at most GLIBCXX_3.4.30"));
+        QCOMPARE(say("libstdcxx", [](ElfImage &e) { e.versions.push_back({.version = "GLIBCXX_3.4.30"}); }),
+                 std::string());
+        QCOMPARE(say("libstdcxx", [](ElfImage &e) { e.versions.push_back({.version = "CXXABI_1.3.14"}); }),
+                 std::string("fail: found needs CXXABI_1.3.14, needed at most CXXABI_1.3.13"));
+        QCOMPARE(say("libstdcxx", [](ElfImage &e) { e.versions.push_back({.version = "CXXABI_TM_1"}); }),
+                 std::string("skipped: no binary needs the C++ library"));
     }
 
     void aShippedCxxLibraryCounts() {
         CheckFixture fixture;
         auto elf = program();
         elf.versions.push_back({.version = "GLIBCXX_3.4.32"});
-        fixture.elves = {{.path = "bin/app", .elf = elf}, {.path = "bin/libstdc++.so.6", .elf = {.machine = "aarch64", .soname = "libstdc++.so.6", .defines = {"GLIBCXX_3.4.30", "GLIBCXX_3.4.33"}}}};
+        fixture.elves = {{.path = "bin/app", .elf = elf},
+                         {.path = "bin/libstdc++.so.6",
+                          .elf = {.machine = "aarch64",
+                                  .soname = "libstdc++.so.6",
+                                  .defines = {"GLIBCXX_3.4.30", "GLIBCXX_3.4.33"}}}};
         QCOMPARE(fixture.say("libstdcxx"), std::string());
     }
 
@@ -87,7 +103,8 @@ private Q_SLOTS:
         CheckFixture fixture;
         auto elf = program();
         elf.needed.emplace_back("libmine.so.1");
-        fixture.elves = {{.path = "bin/app", .elf = elf}, {.path = "bin/libmine.so.1", .elf = {.machine = "aarch64", .soname = "libmine.so.1"}}};
+        fixture.elves = {{.path = "bin/app", .elf = elf},
+                         {.path = "bin/libmine.so.1", .elf = {.machine = "aarch64", .soname = "libmine.so.1"}}};
         QCOMPARE(fixture.say("needed-libs"), std::string());
         fixture.elves.push_back({.path = "bin/libcuda.so.1", .elf = {.machine = "aarch64", .soname = "libcuda.so.1"}});
         QVERIFY(fixture.say("needed-libs").starts_with("fail: found the driver library"));
@@ -96,9 +113,11 @@ private Q_SLOTS:
     void hostSysrootAndStubPathsFail_data() {
         QTest::addColumn<QString>("path");
         QTest::addColumn<bool>("good");
-        for (const auto *bad : {"/usr/local/cuda/lib64/stubs", "/home/dev/build", "/tmp/sysroot/usr/lib", "/root/miniforge3/lib", "", "/usr/libexec2/x", "relative"})
+        for (const auto *bad : {"/usr/local/cuda/lib64/stubs", "/home/dev/build", "/tmp/sysroot/usr/lib",
+                                "/root/miniforge3/lib", "", "/usr/libexec2/x", "relative"})
             QTest::addRow("bad %s", bad) << bad << false;
-        for (const auto *good : {"$ORIGIN", "$ORIGIN/../lib", "${ORIGIN}/lib", "/usr/lib/aarch64-linux-gnu", "/usr/local/cuda/lib64", "/usr/local/cuda-12.6/lib64", "/lib"})
+        for (const auto *good : {"$ORIGIN", "$ORIGIN/../lib", "${ORIGIN}/lib", "/usr/lib/aarch64-linux-gnu",
+                                 "/usr/local/cuda/lib64", "/usr/local/cuda-12.6/lib64", "/lib"})
             QTest::addRow("good %s", good) << good << true;
     }
     void hostSysrootAndStubPathsFail() {

@@ -25,8 +25,10 @@ private Q_SLOTS:
         CheckFixture fixture;
         auto evidence = fixture.evidence();
         evidence.profileOnly = true;
-        for (const auto *id : {"board-identity", "disk-space", "dest-writable", "noexec", "clock", "remote-shell", "remote-tools"}) {
-            const auto check = std::find_if(checks().begin(), checks().end(), [&](const auto &c) { return std::string_view(c.id) == id; });
+        for (const auto *id :
+             {"board-identity", "disk-space", "dest-writable", "noexec", "clock", "remote-shell", "remote-tools"}) {
+            const auto check = std::find_if(checks().begin(), checks().end(),
+                                            [&](const auto &c) { return std::string_view(c.id) == id; });
             QCOMPARE(check->run(evidence, fixture.progress).at(0).status, Status::skipped);
         }
     }
@@ -34,16 +36,19 @@ private Q_SLOTS:
     void anotherKindOfBoardFailsAndOneOfTheSameGpuWarns() {
         CheckFixture fixture;
         fixture.package.manifest.target = "jetson-agx-thor";
-        QVERIFY2(fixture.say("board-identity").starts_with("fail: found jetson-orin-nano"), fixture.say("board-identity").c_str());
+        QVERIFY2(fixture.say("board-identity").starts_with("fail: found jetson-orin-nano"),
+                 fixture.say("board-identity").c_str());
         fixture.package.manifest.target = "jetson-agx-orin";
-        QVERIFY2(fixture.say("board-identity").starts_with("warn: found jetson-orin-nano"), fixture.say("board-identity").c_str());
+        QVERIFY2(fixture.say("board-identity").starts_with("warn: found jetson-orin-nano"),
+                 fixture.say("board-identity").c_str());
     }
 
     void anotherMachineIdFails() {
         CheckFixture fixture;
         auto evidence = fixture.evidence();
         evidence.expectedMachineId = "fedcba";
-        const auto check = std::find_if(checks().begin(), checks().end(), [](const auto &c) { return std::string_view(c.id) == "board-identity"; });
+        const auto check = std::find_if(checks().begin(), checks().end(),
+                                        [](const auto &c) { return std::string_view(c.id) == "board-identity"; });
         const auto findings = check->run(evidence, fixture.progress);
         QCOMPARE(findings.size(), std::size_t(1));
         QCOMPARE(findings[0].status, Status::fail);
@@ -56,11 +61,13 @@ private Q_SLOTS:
         CheckFixture fixture;
         fixture.package.manifest.files = {{.path = "data/big", .size = 1'000'000'000}};
         fixture.facts.disks->front().freeBytes = 900'000'000;
-        QVERIFY2(fixture.say("disk-space").starts_with("fail: found 900.0 MB free, needed 1.0 GB for the release"), fixture.say("disk-space").c_str());
+        QVERIFY2(fixture.say("disk-space").starts_with("fail: found 900.0 MB free, needed 1.0 GB for the release"),
+                 fixture.say("disk-space").c_str());
         fixture.facts.disks->front().freeBytes = 1'100'000'000;
         QCOMPARE(fixture.say("disk-space"), std::string());
         fixture.facts.disks->push_back({.mount = "/opt", .freeBytes = 1000});
-        QVERIFY(fixture.say("disk-space").starts_with("fail: found 1000 B free") || fixture.say("disk-space").starts_with("fail: found 1.0 kB free"));
+        QVERIFY(fixture.say("disk-space").starts_with("fail: found 1000 B free") ||
+                fixture.say("disk-space").starts_with("fail: found 1.0 kB free"));
         fixture.facts.disks.reset();
         QVERIFY(fixture.say("disk-space").starts_with("unknown"));
     }
@@ -69,11 +76,13 @@ private Q_SLOTS:
         CheckFixture fixture;
         auto &disk = fixture.facts.disks->front();
         disk.readOnly = true;
-        QCOMPARE(fixture.say("dest-writable"), std::string("fail: found / is mounted read-only, needed a file system that can be written"));
+        QCOMPARE(fixture.say("dest-writable"),
+                 std::string("fail: found / is mounted read-only, needed a file system that can be written"));
         disk.readOnly = false;
         QVERIFY(fixture.say("dest-writable").starts_with("skipped"));
         disk.noexec = true;
-        QCOMPARE(fixture.say("noexec"), std::string("fail: found mounted noexec, needed a file system that programs may run from"));
+        QCOMPARE(fixture.say("noexec"),
+                 std::string("fail: found mounted noexec, needed a file system that programs may run from"));
         disk.noexec = false;
         disk.type = "tmpfs";
         QVERIFY(fixture.say("noexec").starts_with("warn"));
@@ -84,7 +93,8 @@ private Q_SLOTS:
         LocalSession session;
         auto evidence = fixture.evidence();
         evidence.session = &session;
-        const auto check = std::find_if(checks().begin(), checks().end(), [](const auto &c) { return std::string_view(c.id) == "dest-writable"; });
+        const auto check = std::find_if(checks().begin(), checks().end(),
+                                        [](const auto &c) { return std::string_view(c.id) == "dest-writable"; });
         const auto inside = fixture.package.directory.string();
         evidence.dest = inside + "/a/b/c";
         QVERIFY(check->run(evidence, fixture.progress).empty());
@@ -113,7 +123,8 @@ private Q_SLOTS:
         fixture.facts.shellQuiet = false;
         QVERIFY(fixture.say("remote-shell").starts_with("fail"));
         fixture.facts.tools->erase("sha256sum");
-        QCOMPARE(fixture.say("remote-tools"), std::string("fail: found no sha256sum, needed a POSIX shell, tar and sha256sum"));
+        QCOMPARE(fixture.say("remote-tools"),
+                 std::string("fail: found no sha256sum, needed a POSIX shell, tar and sha256sum"));
         fixture.facts.tools.reset();
         QVERIFY(fixture.say("remote-tools").starts_with("unknown"));
     }

@@ -15,7 +15,10 @@ std::string safetensors(const std::vector<std::pair<std::string, std::string>> &
     Json header = Json::object();
     std::uint64_t at = 0;
     for (const auto &[name, dtype] : tensors) {
-        const std::uint64_t size = dtype == "F16" || dtype == "BF16" ? 2 : dtype == "F32" || dtype == "I32" ? 4 : dtype == "I64" ? 8 : 1;
+        const std::uint64_t size = dtype == "F16" || dtype == "BF16"  ? 2
+                                   : dtype == "F32" || dtype == "I32" ? 4
+                                   : dtype == "I64"                   ? 8
+                                                                      : 1;
         header[name] = {{"dtype", dtype}, {"shape", {1}}, {"data_offsets", {at, at + size}}};
         at += size;
     }
@@ -42,7 +45,8 @@ private Q_SLOTS:
     void anF16ModelDeclaredI8IsStoppedAndTheFixNamesTheType() {
         ModelFixture fixture(safetensors({{"a", "F16"}, {"b", "F16"}}), "I8");
         QCOMPARE(fixture.say("dtype"), std::string("fail: found 2 F16 tensors, needed I8 as declared"));
-        QCOMPARE(fixture.run("dtype")[0].fix, std::string("\"dtype\": \"F16\" in slipway.json, or convert the model to I8"));
+        QCOMPARE(fixture.run("dtype")[0].fix,
+                 std::string("\"dtype\": \"F16\" in slipway.json, or convert the model to I8"));
         ModelFixture right(safetensors({{"a", "F16"}, {"b", "F16"}}), "F16");
         QCOMPARE(right.say("dtype"), std::string());
     }
@@ -61,7 +65,8 @@ private Q_SLOTS:
 
     void quantisedWeightsNeedTheirScales() {
         ModelFixture bare(safetensors({{"l.weight", "I8"}}), "I8");
-        QCOMPARE(bare.say("dtype"), std::string("fail: found 1 quantised tensor without a scale (l.weight), needed a tensor such as l.weight_scale beside each"));
+        QCOMPARE(bare.say("dtype"), std::string("fail: found 1 quantised tensor without a scale (l.weight), needed a "
+                                                "tensor such as l.weight_scale beside each"));
         ModelFixture scaled(safetensors({{"l.weight", "I8"}, {"l.weight_scale", "F32"}}), "I8");
         QCOMPARE(scaled.say("dtype"), std::string());
         ModelFixture eight(safetensors({{"w", "F8_E4M3"}}), "F8_E4M3");
@@ -73,7 +78,8 @@ private Q_SLOTS:
     void aTypeThatNoKernelTakesFails() {
         ModelFixture fixture(safetensors({{"a", "F16"}}), "F16");
         fixture.package.manifest.kernels = {{.name = "saxpy", .dtypes = {"f32"}}};
-        QCOMPARE(fixture.say("dtype"), std::string("fail: found F16, but kernels take f32, needed a kernel with F16 arguments"));
+        QCOMPARE(fixture.say("dtype"),
+                 std::string("fail: found F16, but kernels take f32, needed a kernel with F16 arguments"));
         fixture.package.manifest.kernels.push_back({.name = "half", .dtypes = {"f16"}});
         QCOMPARE(fixture.say("dtype"), std::string());
         fixture.package.manifest.kernels = {{.name = "saxpy", .dtypes = {"f32"}}, {.name = "opaque"}};
@@ -88,7 +94,9 @@ private Q_SLOTS:
         ModelFixture cut(whole.substr(0, whole.size() - 1), "F16");
         QVERIFY(cut.say("model-file").starts_with("fail"));
         QVERIFY(cut.say("dtype").starts_with("unknown"));
-        ModelFixture pointer("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n", "F16");
+        ModelFixture pointer("version https://git-lfs.github.com/spec/v1\noid "
+                             "sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n",
+                             "F16");
         QCOMPARE(pointer.say("model-file"), std::string("fail: found a Git LFS pointer, needed the file itself"));
         QCOMPARE(pointer.run("model-file")[0].fix, std::string("git lfs pull, then slipway package"));
         CheckFixture none;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole pre-flight on packages on disk: the four classic mistakes each beside the package that is one step from it, the
-// verdict's JSON form, and what stops a deploy.
+// The whole pre-flight on packages on disk: the four classic mistakes each beside the package that is one step from it,
+// the verdict's JSON form, and what stops a deploy.
 
 #include "tests/preflight/checkfixture.h"
 
@@ -96,7 +96,9 @@ private Q_SLOTS:
         QCOMPARE(ids, failing);
         for (const auto &finding : verdict->findings) {
             if (finding.status == Status::fail)
-                QVERIFY2(!finding.found.empty() && !finding.needed.empty() && !finding.why.empty() && !finding.fix.empty(), finding.id.c_str());
+                QVERIFY2(!finding.found.empty() && !finding.needed.empty() && !finding.why.empty() &&
+                             !finding.fix.empty(),
+                         finding.id.c_str());
         }
         const auto blocking = blockingChecks(*verdict, {}).value();
         QCOMPARE(stoppedBy(*verdict, blocking).kind, ErrorKind::stopped);
