@@ -23,6 +23,10 @@
 
 namespace slipway {
 
+namespace {
+QString fullStop(const QString &text) { return text.endsWith('.') ? text : text + '.'; }
+} // namespace
+
 BoardDetails::BoardDetails(Boards &boards, QWidget *parent)
     : QWidget(parent), m_boards(boards), m_title(titleLabel({}, 4)), m_badge(new Badge(tr("SIMULATED"), Tone::warning)),
       m_dot(new QLabel), m_state(new ElidedLabel), m_ship(button(tr("&Ship…"), "ship", tr("Build, check and send a project to this board"))),
@@ -174,9 +178,9 @@ void BoardDetails::showFacts(const BoardRow &row) {
         return;
     auto age = facts->readAt ? tr("Facts read %1.").arg(ago(*facts->readAt, unixNow())) : tr("It is not known when these facts were read.");
     if (facts->simulated)
-        age += tr(" Simulated: %1.").arg(qs(*facts->simulated));
+        age += " " + fullStop(sentence(qs(*facts->simulated)));
     for (const auto &warning : facts->warnings)
-        age += " " + sentence(qs(warning)) + ".";
+        age += " " + fullStop(sentence(qs(warning)));
     m_age->setText(age);
     m_facts->setFacts(*facts);
 }

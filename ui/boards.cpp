@@ -9,6 +9,7 @@
 #include <QWidget>
 
 #include <algorithm>
+#include <tuple>
 
 namespace slipway {
 
@@ -31,16 +32,12 @@ void Boards::take(const Overview &overview) {
     m_overview = overview;
     std::vector<BoardRow> rows;
     for (const auto &board : overview.boards) {
-        BoardRow next{.board = board};
-        if (const auto *old = find(board.device.name)) {
-            next = *old;
-            next.board = board;
-        }
+        BoardRow next{.board = board, .deployed = m_settings.value("deployed/" + board.device.name)};
+        if (const auto known = m_reach.find(board.device.name); known != m_reach.end())
+            std::tie(next.reach, next.problem) = known->second;
         const auto target = std::find_if(overview.targets.begin(), overview.targets.end(),
                                          [&](const Target &t) { return t.id == board.device.target; });
         next.targetName = target == overview.targets.end() ? board.device.target : target->name;
-        if (next.deployed.empty())
-            next.deployed = m_settings.value("deployed/" + board.device.name);
         rows.push_back(std::move(next));
     }
     m_rows = std::move(rows);
@@ -56,8 +53,13 @@ const BoardRow *Boards::find(const std::string &name) const {
     return found == m_rows.end() ? nullptr : &*found;
 }
 
-BoardRow *Boards::row(const std::string &name) {
-    return const_cast<BoardRow *>(std::as_const(*this).find(name)); // the one lookup, for both
+void Boards::setReach(const std::string &name, Reach reach, const std::string &problem) {
+    m_reach[name] = {reach, problem};
+    for (auto &row : m_rows) {
+        if (row.board.device.name == name)
+            std::tie(row.reach, row.problem) = m_reach[name];
+    }
+    Q_EMIT changed();
 }
 
 void Boards::select(const std::string &name) {
@@ -76,17 +78,15 @@ Login Boards::loginOf(const std::string &name) {
 }
 
 void Boards::noteOutcome(const std::string &name, const Error *error) {
-    auto *found = row(name);
-    if (!found)
-        return;
-    const bool unreachable = error && error->kind == ErrorKind::unreachable;
-    found->reach = unreachable ? Reach::failed : !error ? Reach::ready : found->reach == Reach::working ? Reach::idle : found->reach;
-    found->problem = unreachable ? error->message : std::string();
+    const auto before = m_reach[name].first;
+    if (error && error->kind == ErrorKind::unreachable)
+        setReach(name, Reach::failed, error->message);
+    else
+        setReach(name, !error ? Reach::ready : before == Reach::working ? Reach::idle : before);
     if (!error) {
         m_askedSecret.erase(name);
         m_logins[name].replaceChangedKey = false; // the answer was about this one change
     }
-    Q_EMIT changed();
 }
 
 void Boards::ask(const std::string &name, int answersBefore, const Error &error, std::function<void(bool)> answered) {
@@ -108,20 +108,16 @@ void Boards::ask(const std::string &name, int answersBefore, const Error &error,
 }
 
 void Boards::readFacts(const std::string &name) {
-    if (auto *found = row(name)) {
-        found->reach = Reach::working;
-        Q_EMIT changed();
-    }
+    setReach(name, Reach::working);
     run<BoardFacts>(
         name, {.title = tr("Read facts of %1").arg(qs(name)), .slot = "facts/" + qs(name)},
         [actions = m_actions](const Login &login, Progress &progress) { return actions->readFacts(login, progress); }, this,
         [this, name](const Result<BoardFacts> &facts) {
-            if (auto *found = row(name)) {
-                found->reach = facts ? Reach::ready : facts.error().kind == ErrorKind::cancelled ? Reach::idle : Reach::failed;
-                found->problem = facts ? std::string() : facts.error().message;
-            }
-            if (!facts)
+            if (!facts) {
+                const bool cancelled = facts.error().kind == ErrorKind::cancelled;
+                setReach(name, cancelled ? Reach::idle : Reach::failed, cancelled ? std::string() : facts.error().message);
                 Q_EMIT problem(sentence(qs(facts.error().message)));
+            }
             refresh();
         });
 }
@@ -148,6 +144,7 @@ void Boards::remove(const std::string &name) {
                            if (!removed)
                                Q_EMIT problem(sentence(qs(removed.error().message)));
                            m_logins.erase(name);
+                           m_reach.erase(name);
                            m_settings.setValue("deployed/" + name, {});
                            refresh();
                        });
@@ -180,10 +177,11 @@ void Boards::setDest(const std::string &name, const std::string &dest) {
 
 void Boards::setDeployed(const std::string &name, const std::string &release) {
     m_settings.setValue("deployed/" + name, release);
-    if (auto *found = row(name)) {
-        found->deployed = release;
-        Q_EMIT changed();
+    for (auto &row : m_rows) {
+        if (row.board.device.name == name)
+            row.deployed = release;
     }
+    Q_EMIT changed();
 }
 
 } // namespace slipway

@@ -96,11 +96,12 @@ Q_SIGNALS:
 
 private:
     [[nodiscard]] Login loginOf(const std::string &name);
+    /// Remembered also for a board whose row has not been read yet.
+    void setReach(const std::string &name, Reach reach, const std::string &problem = {});
     void noteOutcome(const std::string &name, const Error *error);
     /// Asks once, however many jobs of the board wait for the answer; those that began before it was given just go on.
     void ask(const std::string &name, int answersBefore, const Error &error, std::function<void(bool)> answered);
     void take(const Overview &overview);
-    BoardRow *row(const std::string &name);
 
     std::shared_ptr<Actions> m_actions;
     Jobs &m_jobs;
@@ -112,6 +113,7 @@ private:
     std::map<std::string, std::string> m_askedSecret; ///< board -> what it was asked for last
     std::map<std::string, int> m_answers;             ///< board -> how many questions were answered
     std::map<std::string, std::vector<std::function<void(bool)>>> m_waiting; ///< board -> who waits for the open question
+    std::map<std::string, std::pair<Reach, std::string>> m_reach; ///< board -> as it was last found, and the problem
     std::string m_selected;
 };
 

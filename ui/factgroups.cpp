@@ -136,9 +136,9 @@ void FactsView::setFacts(const BoardFacts &facts) {
     struct Place {
         int row, column, width;
     };
-    constexpr Place places[] = {{0, 0, 8}, {0, 8, 5}, {1, 0, 5}, {1, 5, 4}, {1, 9, 4}}; // on a grid of thirteen
+    constexpr Place places[] = {{0, 0, 8}, {0, 8, 6}, {1, 0, 5}, {1, 5, 5}, {1, 10, 4}}; // on a grid of fourteen
     const auto groups = factGroups(facts);
-    for (int i = 0; i < 13; ++i)
+    for (int i = 0; i < 14; ++i)
         grid->setColumnStretch(i, 1);
     for (std::size_t i = 0; i < groups.size(); ++i)
         grid->addWidget(card(groups[i]), places[i].row, places[i].column, 1, places[i].width);

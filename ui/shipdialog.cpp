@@ -16,12 +16,16 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace slipway {
 
 namespace {
 
 /// Checks that nobody can wish away: the program could not even start.
-bool isHard(const std::string &check) { return check == "elf-arch"; }
+bool isHard(const std::string &id) {
+    return std::ranges::any_of(checks(), [&](const Check &check) { return check.hard && check.id == id; });
+}
 
 } // namespace
 
