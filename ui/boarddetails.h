@@ -25,6 +25,8 @@ class BoardDetails : public QWidget {
 public:
     explicit BoardDetails(Boards &boards, QWidget *parent = nullptr);
     void show(const std::string &name);
+    /// Reads the releases of the board that is shown.
+    void readReleases();
 
 Q_SIGNALS:
     void shipWanted(const std::string &device, const QString &projectFolder);
@@ -40,7 +42,6 @@ private:
     QWidget *buildReleases();
     void showHeader(const BoardRow &row);
     void showFacts(const BoardRow &row);
-    void readReleases();
     void rollBack();
     void takeReleases(const std::string &device, const Result<std::vector<Release>> &releases);
 

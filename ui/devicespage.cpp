@@ -82,6 +82,11 @@ void DevicesPage::addDevice() {
     wizard->open();
 }
 
+void DevicesPage::listReleases() {
+    if (m_boards.find(m_boards.selected()))
+        m_details->readReleases();
+}
+
 void DevicesPage::removeSelected() {
     const auto name = m_boards.selected();
     if (!m_boards.find(name))

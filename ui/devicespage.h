@@ -20,6 +20,7 @@ public:
     explicit DevicesPage(Boards &boards, QWidget *parent = nullptr);
     void addDevice();
     void removeSelected();
+    void listReleases();
 
 Q_SIGNALS:
     void shipWanted(const std::string &device, const QString &projectFolder);

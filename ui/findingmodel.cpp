@@ -15,6 +15,18 @@ namespace slipway {
 
 namespace {
 QString tr(const char *text, int count = -1) { return QCoreApplication::translate("FindingModel", text, nullptr, count); }
+
+/// What a check is about, for people: "PTX version accepted by the driver".
+QString titleOf(const Finding &finding) {
+    const auto found = std::ranges::find_if(checks(), [&](const Check &check) { return check.id == finding.id; });
+    return found == checks().end() ? qs(finding.id) : qs(found->title);
+}
+
+/// A check that found nothing wrong says at least what it looked at.
+QString foundOrTitle(const Finding &finding) {
+    const bool quiet = finding.status == Status::pass || finding.status == Status::skipped;
+    return finding.found.empty() && quiet ? titleOf(finding) : qs(finding.found);
+}
 } // namespace
 
 QString statusWord(Status status) {
@@ -89,9 +101,9 @@ FindingModel::FindingModel(QObject *parent)
                .text = [](const Finding &f) { return statusWord(f.status); },
                .key = [](const Finding &f) { return -int(f.status); }, // worst first
                .icon = [](const Finding &f) { return statusIcon(f.status); }},
-              {.title = tr("Check"), .text = [](const Finding &f) { return qs(f.id); }},
+              {.title = tr("Check"), .text = [](const Finding &f) { return qs(f.id); }, .tip = titleOf},
               {.title = tr("Subject"), .text = [](const Finding &f) { return qs(f.subject); }},
-              {.title = tr("Found"), .text = [](const Finding &f) { return qs(f.found); }},
+              {.title = tr("Found"), .text = foundOrTitle},
               {.title = tr("Needed"), .text = [](const Finding &f) { return qs(f.needed); }},
           },
           parent) {}

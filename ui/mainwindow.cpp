@@ -138,6 +138,7 @@ void MainWindow::buildMenus() {
         if (m_boards.find(m_boards.selected()))
             m_boards.readFacts(m_boards.selected());
     });
+    device->addAction(icon("rollback"), tr("List &releases"), QKeySequence(tr("Ctrl+L")), this, &MainWindow::listReleases);
     device->addAction(icon("sync"), tr("&Sync a sysroot…"), QKeySequence(tr("Ctrl+Y")), this, [this] {
         showPage(Page::sysroot);
         m_sysroot->sync();
@@ -243,6 +244,11 @@ void MainWindow::showActivity(bool visible) {
     m_split->widget(1)->setVisible(visible);
     const QSignalBlocker quiet(m_activityButton->defaultAction());
     m_activityButton->defaultAction()->setChecked(visible);
+}
+
+void MainWindow::listReleases() {
+    showPage(Page::devices);
+    m_devices->listReleases();
 }
 
 void MainWindow::fillSelector() {

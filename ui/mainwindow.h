@@ -37,6 +37,7 @@ public:
     void openCache(const fs::path &directory);
     void ship(const std::string &device, const QString &projectFolder);
     void showActivity(bool visible);
+    void listReleases();
     [[nodiscard]] Boards &boards() { return m_boards; }
     [[nodiscard]] Jobs &jobs() { return m_jobs; }
 

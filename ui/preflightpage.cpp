@@ -139,7 +139,7 @@ QWidget *PreflightPage::buildTable() {
     m_table->setObjectName("findings");
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->sortByColumn(FindingModel::statusColumn, Qt::AscendingOrder);
-    remember(m_boards.settings(), "preflight/columns", m_table->horizontalHeader(), {86, 104, 150, 150, 90});
+    remember(m_boards.settings(), "preflight/columns", m_table->horizontalHeader(), {96, 118, 130, 150, 80});
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &PreflightPage::showDetails);
     return m_table;
 }

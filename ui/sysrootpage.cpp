@@ -62,7 +62,8 @@ QWidget *SysrootPage::buildList() {
     m_findings->setAccessibleName(tr("Results of the verification"));
     m_findings->header()->resizeSection(0, 100);
     m_findings->header()->resizeSection(1, 280);
-    m_banner->setVisible(false);
+    m_banner->show(Tone::neutral, "sysroot", tr("Not verified in this session"),
+                   tr("Verify looks for links that lead nowhere, then links a C and a C++ program against the copy."));
     auto *below = new QWidget;
     auto *belowLayout = column();
     below->setLayout(belowLayout);

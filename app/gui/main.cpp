@@ -20,7 +20,7 @@ namespace {
 struct Options {
     QString page, package, cache, device, project, screenshot, palette;
     int after = 0;
-    bool facts = false;
+    bool facts = false, releases = false;
 };
 
 const QStringList pages{"devices", "preflight", "sysroot", "cache"};
@@ -42,13 +42,14 @@ Result<Options> readOptions(const QApplication &app) {
                        {"device", "device to select.", "name"},
                        {"project", "project to ship to the device.", "folder"},
                        {"facts", "read the device's facts at once."},
+                       {"releases", "list the device's releases at once."},
                        {"palette", "light or dark instead of the system's.", "palette"},
                        {"screenshot", "save a picture of the window and quit.", "file"},
                        {"after", "wait this long before the screenshot.", "milliseconds", "1500"}});
     parser.process(app);
     Options options{.page = parser.value("page"), .package = parser.value("package"), .cache = parser.value("cache"), .device = parser.value("device"),
                     .project = parser.value("project"), .screenshot = parser.value("screenshot"), .palette = parser.value("palette"),
-                    .after = parser.value("after").toInt(), .facts = parser.isSet("facts")};
+                    .after = parser.value("after").toInt(), .facts = parser.isSet("facts"), .releases = parser.isSet("releases")};
     if (!options.page.isEmpty() && !pages.contains(options.page))
         return failAs(ErrorKind::usage, "--page is {}, needed one of {}", options.page.toStdString(), pages.join(", ").toStdString());
     if (!options.palette.isEmpty() && options.palette != "light" && options.palette != "dark")
@@ -67,6 +68,8 @@ void follow(const Options &options, MainWindow &window) {
         window.openPackage(options.package, true);
     if (options.facts)
         window.boards().readFacts(options.device.toStdString());
+    if (options.releases)
+        window.listReleases();
     if (!options.project.isEmpty())
         window.ship(options.device.toStdString(), options.project);
 }
