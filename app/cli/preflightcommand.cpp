@@ -50,7 +50,8 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
         context.print(verdict.toJson());
     else
         printVerdict(verdict);
-    return verdict.status == Status::fail ? 3 : 0;
+    // Fail closed: what could not be checked is not a pass (but only a failed check is "stopped by pre-flight").
+    return verdict.status == Status::fail ? 3 : verdict.status == Status::unknown ? 1 : 0;
 }
 
 } // namespace
@@ -58,7 +59,8 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
 void printVerdict(const Verdict &verdict) {
     for (const auto &finding : verdict.findings) {
         std::fputs(fmt::format("{} {:<16} {}{}\n", mark(finding.status), finding.id,
-                               finding.subject.empty() ? "" : finding.subject + ": ", finding.found).c_str(), stdout);
+                               finding.subject.empty() ? "" : finding.subject + ": ",
+                               finding.status == Status::skipped && finding.found.empty() ? finding.why : finding.found).c_str(), stdout);
         if (finding.status == Status::pass || finding.status == Status::skipped)
             continue;
         for (const auto &[label, text] : {std::pair("needed", finding.needed), std::pair("why", finding.why), std::pair("fix", finding.fix)}) {

@@ -9,6 +9,7 @@
 #include "core/preflight/boardchecks.h"
 #include "core/preflight/kernelchecks.h"
 #include "core/preflight/modelchecks.h"
+#include "core/preflight/passtexts.h"
 
 #include <algorithm>
 
@@ -32,29 +33,29 @@ const char *statusName(Status status) {
 
 const std::vector<Check> &checks() {
     static const std::vector<Check> table{
-        {"capability", "Kernels run on the board's GPU", checkCapability},
-        {"ptx-version", "PTX version accepted by the driver", checkPtxVersion},
-        {"cache-present", "Kernel cache is complete", checkCachePresent},
-        {"kernel-integrity", "Kernel images are whole", checkKernelIntegrity},
-        {"cache-keys", "The program finds its kernels", checkCacheKeys},
-        {"runtime-env", "Environment fits the cache", checkRuntimeEnv},
-        {"tuning", "Tuned for this board", checkTuning},
-        {"dtype", "Models have the declared type", checkDtype},
-        {"model-file", "Model files are whole", checkModelFile},
-        {"elf-arch", "Binaries are for this processor", checkElfArch, false, true},
-        {"glibc", "C library is new enough", checkGlibc},
-        {"libstdcxx", "C++ library is new enough", checkLibstdcxx},
-        {"needed-libs", "Libraries are there", checkNeededLibs},
-        {"rpath", "Library paths are the board's", checkRpath},
-        {"board-identity", "It is the right board", checkBoardIdentity},
-        {"disk-space", "Room on the board", checkDiskSpace, true},
-        {"dest-writable", "Destination can be written", checkDestWritable, true, true},
-        {"noexec", "Programs may run there", checkNoexec},
-        {"clock", "Clock is right", checkClock},
-        {"remote-shell", "Login shell is quiet", checkRemoteShell},
-        {"remote-tools", "Tools on the board", checkRemoteTools, false, true},
-        {"load", "Kernels load in the driver", checkLoad},
-        {"rehearsal", "Program starts under emulation", checkRehearsal},
+        {"capability", "Kernels run on the board's GPU", checkCapability, passedCapability},
+        {"ptx-version", "PTX version accepted by the driver", checkPtxVersion, passedPtxVersion},
+        {"cache-present", "Kernel cache is complete", checkCachePresent, passedCachePresent},
+        {"kernel-integrity", "Kernel images are whole", checkKernelIntegrity, passedKernelIntegrity},
+        {"cache-keys", "The program finds its kernels", checkCacheKeys, passedCacheKeys},
+        {"runtime-env", "Environment fits the cache", checkRuntimeEnv, passedRuntimeEnv},
+        {"tuning", "Tuned for this board", checkTuning, passedTuning},
+        {"dtype", "Models have the declared type", checkDtype, passedDtype},
+        {"model-file", "Model files are whole", checkModelFile, passedModelFile},
+        {"elf-arch", "Binaries are for this processor", checkElfArch, passedElfArch, false, true},
+        {"glibc", "C library is new enough", checkGlibc, passedGlibc},
+        {"libstdcxx", "C++ library is new enough", checkLibstdcxx, passedLibstdcxx},
+        {"needed-libs", "Libraries are there", checkNeededLibs, passedNeededLibs},
+        {"rpath", "Library paths are the board's", checkRpath, passedRpath},
+        {"board-identity", "It is the right board", checkBoardIdentity, passedBoardIdentity},
+        {"disk-space", "Room on the board", checkDiskSpace, passedDiskSpace, true},
+        {"dest-writable", "Destination can be written", checkDestWritable, passedDestWritable, true, true},
+        {"noexec", "Programs may run there", checkNoexec, passedNoexec},
+        {"clock", "Clock is right", checkClock, passedClock},
+        {"remote-shell", "Login shell is quiet", checkRemoteShell, passedRemoteShell},
+        {"remote-tools", "Tools on the board", checkRemoteTools, passedRemoteTools, false, true},
+        {"load", "Kernels load in the driver", checkLoad, passedLoad},
+        {"rehearsal", "Program starts under emulation", checkRehearsal, passedRehearsal},
     };
     return table;
 }

@@ -26,6 +26,8 @@ struct Check {
     const char *title; ///< for people: "PTX version accepted by the driver"
     /// What is wrong, or what could not be checked; nothing = pass. `id` of the findings is filled in by preflight().
     std::vector<Finding> (*run)(const Evidence &, Progress &);
+    /// What was found when nothing is wrong: "7 kernels for sm_87".
+    std::string (*passed)(const Evidence &);
     bool live = false; ///< talks to the board: such checks run one after another, the others in parallel
     bool hard = false; ///< cannot be allowed to fail: the program would not even start
 };

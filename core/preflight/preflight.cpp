@@ -15,7 +15,7 @@ namespace {
 std::vector<Finding> runCheck(const Check &check, const Evidence &evidence, Progress &progress) {
     auto findings = check.run(evidence, progress);
     if (findings.empty())
-        findings.push_back({.status = Status::pass, .subject = "package"});
+        findings.push_back({.status = Status::pass, .subject = "package", .found = check.passed(evidence)});
     for (auto &finding : findings)
         finding.id = check.id;
     return findings;
