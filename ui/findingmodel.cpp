@@ -22,10 +22,13 @@ QString titleOf(const Finding &finding) {
     return found == checks().end() ? qs(finding.id) : qs(found->title);
 }
 
-/// A check that found nothing wrong says at least what it looked at.
+/// A check that found nothing wrong says at least what it looked at, one that was skipped why.
 QString foundOrTitle(const Finding &finding) {
-    const bool quiet = finding.status == Status::pass || finding.status == Status::skipped;
-    return finding.found.empty() && quiet ? titleOf(finding) : qs(finding.found);
+    if (!finding.found.empty())
+        return qs(finding.found);
+    if (finding.status == Status::skipped)
+        return qs(finding.why);
+    return finding.status == Status::pass ? titleOf(finding) : QString();
 }
 } // namespace
 

@@ -111,25 +111,26 @@ void ShipDialog::plan() {
     const auto folder = m_folder->text().trimmed();
     const auto *row = m_boards.find(m_device);
     m_twin->setCommand({"slipway", "ship", folder.isEmpty() ? "." : folder.toStdString(), "--device", m_device});
+    if (m_id)
+        return; // at work: the steps are the job's
     m_ship->setEnabled(false);
     if (folder.isEmpty() || !row) {
         m_steps->clear();
         m_banner->show(Tone::neutral, "folder", tr("Choose a project"), tr("Its steps are listed here before anything is done."));
         return;
     }
-    if (m_id)
-        return; // at work: the steps are the job's
     m_boards.jobs().start<ShipPreview>(
         {.title = tr("Plan"), .slot = "plan", .quiet = true},
         [actions = m_boards.actions(), folder = fs::path(folder.toStdString()), device = row->board.device](Progress &progress) {
             return actions->planShip(folder, device, progress);
         },
-        this, [this](const Result<ShipPreview> &preview) { showPlan(preview); });
+        this, [this, plan = ++m_plans](const Result<ShipPreview> &preview) {
+            if (plan == m_plans)
+                showPlan(preview);
+        });
 }
 
 void ShipDialog::showPlan(const Result<ShipPreview> &preview) {
-    if (m_id)
-        return;
     m_steps->clear();
     m_ship->setEnabled(preview.has_value());
     if (!preview) {
@@ -161,6 +162,7 @@ void ShipDialog::ship(const std::vector<std::string> &allow) {
     m_findings->setVisible(false);
     m_anyway->setVisible(false);
     setBusy(true);
+    ++m_plans; // disabling the folder ended its editing, which planned again
     m_banner->show(Tone::busy, "running", tr("Shipping %1 to %2").arg(name, qs(m_device)));
     m_id = m_boards.run<ShipOutcome>(
         m_device, {.title = tr("Ship %1 to %2").arg(name, qs(m_device)), .slot = "ship/" + qs(m_device)},

@@ -53,6 +53,7 @@ private:
     std::optional<Verdict> m_verdict;
     std::string m_dest;
     int m_id = 0;
+    int m_plans = 0; ///< a plan that was asked for before the newest one, or before a ship, is stale
 };
 
 } // namespace slipway
