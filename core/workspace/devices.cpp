@@ -93,7 +93,9 @@ Result<DeviceList> readDevices(const Workspace &workspace) {
     int number = 0;
     for (const auto &entry : document["devices"]) {
         number += 1;
-        const auto what = fmt::format("{}: device {}", file.string(), number);
+        const bool named = entry.is_object() && entry.contains("name") && entry["name"].is_string();
+        const auto what = fmt::format("{}: device {}{}", file.string(), number,
+                                      named ? fmt::format(" ({})", printable(entry["name"].get<std::string>(), 40)) : "");
         auto device = Device::fromJson(entry, what);
         if (device && !isName(device->name))
             device = fail("{}: \"{}\" is no name (needed letters, digits, '.', '_', '-')", what, printable(device->name));

@@ -30,7 +30,7 @@ private Q_SLOTS:
         };
         row("no project", {"build", m_cli.path("empty"), "--target", "jetson-orin-nano"}, 1, "slipway.json");
         row("no such folder", {"build", m_cli.path("nowhere"), "--target", "jetson-orin-nano"}, 1, "nowhere");
-        row("broken slipway.json", {"build", m_cli.path("broken"), "--target", "jetson-orin-nano"}, 1, "line 2, column 20");
+        row("broken slipway.json", {"build", m_cli.path("broken"), "--target", "jetson-orin-nano"}, 1, "line 2, column 25");
         row("unknown key", {"build", m_cli.path("typo"), "--target", "jetson-orin-nano"}, 1, "bild");
         row("wrong type", {"build", m_cli.path("wrongtype"), "--target", "jetson-orin-nano"}, 1, "needed a whole number");
         row("unknown target", {"build", m_cli.path("typo"), "--target", "jetson-orin-nona"}, 2, "jetson-orin-nano");
@@ -67,7 +67,8 @@ private Q_SLOTS:
         const auto outcome = m_cli.run({"targets", "--json"});
         QCOMPARE(outcome.code, 0);
         QStringList ids;
-        for (const auto &target : outcome.json()["targets"])
+        const auto document = outcome.json();
+        for (const auto &target : document["targets"])
             ids << QString::fromStdString(target["id"]);
         const QStringList expected{"dgx-spark", "generic-aarch64", "generic-x86_64", "jetson-agx-orin", "jetson-agx-thor", "jetson-agx-xavier",
                                    "jetson-nano", "jetson-orin-nano", "jetson-orin-nx", "jetson-t4000", "jetson-tx2", "jetson-xavier-nx"};
