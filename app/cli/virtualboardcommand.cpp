@@ -13,12 +13,14 @@ struct Options {
     std::string name = "virtual-orin";
     std::string profile = "orin-nano-jp62";
     int port = 0;
+    int diskMegabytes = 0;
 };
 
 VirtualBoardOptions boardOptions(const Context &context, const Options &options) {
     auto board = virtualBoardOptions(context.workspace, options.name);
     board.profile = options.profile;
     board.port = options.port;
+    board.diskMegabytes = options.diskMegabytes;
     return board;
 }
 
@@ -73,6 +75,7 @@ void addVirtualBoard(CLI::App &app, Context &context) {
     auto *startCommand = command("start", "make it where needed, start it, add it to the devices", start);
     startCommand->add_option("--profile", options->profile, "orin-nano-jp62, orin-jp51 or thor-jp70")->capture_default_str();
     startCommand->add_option("--port", options->port, "0 = a free one")->capture_default_str();
+    startCommand->add_option("--disk-mb", options->diskMegabytes, "give /opt a disk of this size, which stop empties");
     command("status", "say whether it runs", status);
     command("stop", "end it and everything on it", stop);
 }
