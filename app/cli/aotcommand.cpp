@@ -62,7 +62,7 @@ Result<int> aot(Context &context, const Options &options, Progress &progress) {
     auto aotRequest = TRY(request(context, chosen, options));
     const auto programs = TRY(buildHostPrograms(context.workspace, catalog, chosen.project, progress));
     aotRequest.sources = TRY(kernelSources(chosen.project, programs));
-    const auto tools = findKernelTools(context.workspace.bin, context.workspace.resources);
+    const auto tools = findKernelTools(context.workspace.bin, context.workspace.resources, context.workspace.cudaPreludeDirectory());
     const auto report = TRY(compileKernels(aotRequest, tools, catalog, progress));
     for (const auto &note : report.notes)
         progress.note(note);

@@ -23,7 +23,7 @@ Result<int> package(Context &context, const Options &options, Progress &progress
                                            .facts = chosen.facts ? *chosen.facts : catalog.profileFacts(chosen.target),
                                            .catalog = catalog,
                                            .workspace = context.workspace,
-                                           .tools = findKernelTools(context.workspace.bin, context.workspace.resources),
+                                           .tools = findKernelTools(context.workspace.bin, context.workspace.resources, context.workspace.cudaPreludeDirectory()),
                                            .sysroot = sysrootFor(context.workspace, options.project.device),
                                            .ptx = options.ptx.empty() ? std::nullopt : std::optional(TRY(PtxVersion::parse(options.ptx))),
                                            .options = options.options,

@@ -34,7 +34,7 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
                         .target = TRY(shipTarget(context, options, board, catalog, progress)),
                         .catalog = catalog,
                         .workspace = context.workspace,
-                        .tools = findKernelTools(context.workspace.bin, context.workspace.resources),
+                        .tools = findKernelTools(context.workspace.bin, context.workspace.resources, context.workspace.cudaPreludeDirectory()),
                         .ptx = {},
                         .allow = options.allow,
                         .force = options.force,

@@ -17,8 +17,11 @@ struct KernelTools {
     fs::path cudaRoot;  ///< toolkit with headers; empty = the small prelude in `resources` is used
     fs::path libdevice; ///< libdevice.10.bc; empty = unresolved __nv_ functions are errors
     fs::path resources; ///< Slipway's own resources/
+    fs::path
+        preludes; ///< where CUDA's headers are kept precompiled ($XDG_CACHE_HOME/slipway/cuda-prelude); empty = never
 };
-[[nodiscard]] KernelTools findKernelTools(const fs::path &ownBinDirectory, const fs::path &resources);
+[[nodiscard]] KernelTools findKernelTools(const fs::path &ownBinDirectory, const fs::path &resources,
+                                          const fs::path &preludes = {});
 
 /// What an ahead-of-time run makes.
 struct AotRequest {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUDA C++ to PTX through clang, or nvcc where a project asks for it. Without a CUDA toolkit a small prelude of ours
-// takes the place of its headers.
+// takes the place of its headers. Either is precompiled (cudaprelude.h), since it costs most of a run.
 
+#include "core/kernel/makerule.h"
 #include "core/kernel/unit.h"
 
 #include "core/base/text.h"
@@ -13,10 +14,10 @@ namespace slipway {
 
 namespace {
 
-struct Outputs {
-    fs::path ptx;
-    fs::path dependencies;
-};
+/// Takes the place of a toolkit's headers.
+fs::path ownPrelude(const KernelTools &tools) {
+    return tools.resources / "cuda" / "slipway_cuda_prelude.h";
+}
 
 Command clangCommand(const CompileUnit &unit, const CompileContext &context) {
     const auto &tools = context.tools;
@@ -29,8 +30,7 @@ Command clangCommand(const CompileUnit &unit, const CompileContext &context) {
     if (!tools.cudaRoot.empty()) {
         arguments.push_back("--cuda-path=" + tools.cudaRoot.string());
     } else {
-        const auto prelude = tools.resources / "cuda" / "slipway_cuda_prelude.h";
-        arguments.insert(arguments.end(), {"-nocudainc", "-nocudalib", "-include", prelude.string()});
+        arguments.insert(arguments.end(), {"-nocudainc", "-nocudalib", "-include", ownPrelude(tools).string()});
         if (!tools.libdevice.empty())
             arguments.insert(arguments.end(),
                              {"-Xclang", "-mlink-builtin-bitcode", "-Xclang", tools.libdevice.string()});
@@ -45,7 +45,8 @@ Command nvccCommand(const CompileUnit &unit, const CompileContext &context) {
             .directory = projectRoot(unit.source)};
 }
 
-Result<Command> commandFor(const CompileUnit &unit, const CompileContext &context, const Outputs &outputs) {
+/// The compiler's command without the files of this source.
+Result<Command> commandFor(const CompileUnit &unit, const CompileContext &context) {
     const bool nvcc = unit.source.compiler == "nvcc";
     if (!nvcc && !unit.source.compiler.empty() && unit.source.compiler != "clang")
         return failAs(ErrorKind::usage, "there is no compiler \"{}\" for .cu files (needed clang or nvcc)",
@@ -56,41 +57,46 @@ Result<Command> commandFor(const CompileUnit &unit, const CompileContext &contex
                   .hint = nvcc ? "install the CUDA toolkit, or use \"compiler\": \"clang\"" : "install clang-22"});
     auto command = nvcc ? nvccCommand(unit, context) : clangCommand(unit, context);
     auto &arguments = command.arguments;
-    arguments.insert(arguments.end(), {"-MD", "-MF", outputs.dependencies.string(), "-o", outputs.ptx.string()});
     if (context.options.smCount)
         arguments.push_back(fmt::format("-DSLIPWAY_SM_COUNT={}", *context.options.smCount));
     arguments.insert(arguments.end(), unit.source.flags.begin(), unit.source.flags.end());
-    arguments.push_back(unit.source.file.string());
     return command;
 }
 
-/// The files of a make rule "target: a b \<newline> c", with "\ " for a blank in a name.
-std::vector<fs::path> dependenciesOf(std::string_view rule) {
-    std::vector<fs::path> files;
-    std::string name;
-    const auto colon = rule.find(": ");
-    rule.remove_prefix(colon == std::string_view::npos ? rule.size() : colon + 2);
-    const auto finish = [&] {
-        if (!name.empty())
-            files.emplace_back(std::exchange(name, {}));
-    };
-    for (std::size_t i = 0; i < rule.size(); ++i) {
-        const char c = rule[i];
-        const char next = i + 1 < rule.size() ? rule[i + 1] : '\0';
-        if (c == '\\' && next == '\n') {
-            finish();
-            ++i;
-        } else if ((c == '\\' && (next == ' ' || next == '#')) || (c == '$' && next == '$')) {
-            name += next;
-            ++i;
-        } else if (c == ' ' || c == '\n') {
-            finish();
-        } else {
-            name += c;
-        }
+/// The first "error:" of a compiler's output.
+std::string firstError(std::string_view errors) {
+    for (const auto line : lines(errors)) {
+        if (const auto at = line.find("error: "); at != std::string_view::npos)
+            return printable(line, 300);
     }
-    finish();
-    return files;
+    return {};
+}
+
+/// Compiles from a precompiled prelude where there is one, else in the compiler's own way: the PTX is the same. What
+/// fails is said by the compiler's own way.
+Result<Finished> compile(const CompileUnit &unit, CompileContext &context, const CudaFiles &files, Progress &progress) {
+    auto command = TRY(commandFor(unit, context));
+    const bool isClang = unit.source.compiler != "nvcc";
+    const auto fast = isClang ? context.preludes.faster(command, files, progress) : std::nullopt;
+    if (fast) {
+        auto finished = TRY(run(*fast, progress));
+        if (finished.exitCode == 0)
+            return finished;
+    }
+    command = files.addedTo(std::move(command), isClang);
+    auto finished = TRY(run(command, progress));
+    if (finished.exitCode == 0) {
+        if (fast)
+            CudaPreludes::distrust(*fast);
+        return finished;
+    }
+    auto error = commandFailed(command, finished);
+    if (const auto first = firstError(finished.errors); !first.empty())
+        error.message = first;
+    if (finished.errors.find("No space left on device") != std::string::npos)
+        context.abort(
+            Error{.message = fmt::format("no space left on the disk of {}", context.request.cacheDirectory.string())});
+    return std::unexpected(std::move(error));
 }
 
 /// Headers of the compiler and the toolkit change with their versions, which the tool's text holds.
@@ -101,12 +107,14 @@ bool comesWithATool(const fs::path &file, const KernelTools &tools) {
     };
     std::error_code ignored;
     return inside(tools.cudaRoot) || inside(fs::weakly_canonical(tools.cudaRoot, ignored)) || inside("/usr/lib") ||
-           inside("/usr/include") || inside("/usr/local/cuda");
+           inside("/usr/include") || inside("/usr/local/cuda") || inside(tools.preludes);
 }
 
-Result<void> noteInputs(CompileUnit &unit, const Outputs &outputs, CompileContext &context, Progress &progress) {
+Result<void> noteInputs(CompileUnit &unit, const CudaFiles &files, CompileContext &context, Progress &progress) {
     const auto root = projectRoot(unit.source);
-    for (auto file : dependenciesOf(TRY(readFile(outputs.dependencies)))) {
+    if (unit.source.compiler != "nvcc" && context.tools.cudaRoot.empty()) // a precompiled prelude does not name it
+        unit.only().inputs.push_back(TRY(context.contents.stamp(ownPrelude(context.tools), nullptr, progress)));
+    for (auto file : dependenciesOf(TRY(readFile(files.dependencies)))) {
         file = (root / file).lexically_normal();
         const auto &inputs = unit.only().inputs;
         const bool known =
@@ -132,34 +140,18 @@ std::string limitRegisters(std::string_view ptx, int most) {
     return text + std::string(ptx);
 }
 
-/// The first "error:" of a compiler's output.
-std::string firstError(std::string_view errors) {
-    for (const auto line : lines(errors)) {
-        if (const auto at = line.find("error: "); at != std::string_view::npos)
-            return printable(line, 300);
-    }
-    return {};
-}
-
 } // namespace
 
 Result<void> compileCuda(CompileUnit &unit, CompileContext &context, Progress &progress) {
     const auto &record = unit.only().record;
     const auto stem = fmt::format("{}_{}", record.name, record.hash);
-    const Outputs outputs{.ptx = context.scratch / (stem + ".ptx"), .dependencies = context.scratch / (stem + ".d")};
-    const auto command = TRY(commandFor(unit, context, outputs));
-    const auto finished = TRY(run(command, progress));
-    if (finished.exitCode != 0) {
-        auto error = commandFailed(command, finished);
-        if (const auto first = firstError(finished.errors); !first.empty())
-            error.message = first;
-        if (finished.errors.find("No space left on device") != std::string::npos)
-            context.abort(Error{
-                .message = fmt::format("no space left on the disk of {}", context.request.cacheDirectory.string())});
-        return std::unexpected(std::move(error));
-    }
-    TRY(noteInputs(unit, outputs, context, progress));
-    auto ptx = TRY(readFile(outputs.ptx));
+    const CudaFiles files{.source = unit.source.file,
+                          .ptx = context.scratch / (stem + ".ptx"),
+                          .dependencies = context.scratch / (stem + ".d"),
+                          .id = record.id.substr(0, 16)};
+    TRY(compile(unit, context, files, progress));
+    TRY(noteInputs(unit, files, context, progress));
+    auto ptx = TRY(readFile(files.ptx));
     if (context.options.maxRegisters)
         ptx = limitRegisters(ptx, *context.options.maxRegisters);
     if (auto good = checkPtx(ptx, unit, record.tool, unit.only().record); !good)

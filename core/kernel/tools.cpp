@@ -61,7 +61,7 @@ std::string toolkitVersion(const fs::path &root) {
 
 } // namespace
 
-KernelTools findKernelTools(const fs::path &ownBinDirectory, const fs::path &resources) {
+KernelTools findKernelTools(const fs::path &ownBinDirectory, const fs::path &resources, const fs::path &preludes) {
     const std::vector<fs::path> toolkits = {"/usr/local/cuda/bin", "/opt/cuda/bin"};
     KernelTools tools;
     tools.kernelc = ownBinDirectory / "slipway-kernelc";
@@ -73,6 +73,7 @@ KernelTools findKernelTools(const fs::path &ownBinDirectory, const fs::path &res
     if (const auto libdevice = tools.cudaRoot / "nvvm" / "libdevice" / "libdevice.10.bc"; fs::exists(libdevice, error))
         tools.libdevice = libdevice;
     tools.resources = resources;
+    tools.preludes = preludes;
     return tools;
 }
 

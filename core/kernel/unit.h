@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/kernel/compile.h"
+#include "core/kernel/cudaprelude.h"
 #include "core/kernel/options.h"
 #include "core/kernel/records.h"
 #include "core/kernel/workerjob.h"
@@ -15,7 +16,8 @@ struct CompileContext {
     CompileContext(const AotRequest &askedFor, const KernelTools &found, const PtxIsa &table)
         : request(askedFor)
         , tools(found)
-        , isa(table) {}
+        , isa(table)
+        , preludes(found) {}
 
     const AotRequest &request;
     const KernelTools &tools;
@@ -28,6 +30,7 @@ struct CompileContext {
     std::set<Capability> ptxasKnows;
     fs::path scratch; ///< in the cache's file system, gone after the run
     Contents contents;
+    CudaPreludes preludes;
 
     /// Puts a finished image under its name. An error is the run's own: every other image would fail the same way.
     [[nodiscard]] Result<FileStamp> publish(const std::string &fileName, std::string_view bytes);

@@ -33,6 +33,8 @@ struct Workspace {
     [[nodiscard]] fs::path kernelCacheDirectory(const fs::path &project, std::string_view target) const;
     [[nodiscard]] fs::path packageDirectory(const fs::path &project, std::string_view target) const;
     [[nodiscard]] fs::path sysrootDirectory(std::string_view device) const;
+    /// CUDA's headers precompiled, for all projects.
+    [[nodiscard]] fs::path cudaPreludeDirectory() const { return cache / "cuda-prelude"; }
 };
 
 /// A name for a device or a profile of the user's: letters, digits, '.', '_' and '-', not beginning with '.' or '-', at most
