@@ -113,7 +113,7 @@ void askSecret(QWidget *window, const Error &error, bool before, Login login, An
     QObject::connect(dialog, &QDialog::finished, window, [=, login = std::move(login), subject = error.subject](int result) mutable {
         if (result == QDialog::Accepted) {
             auto bytes = edit->text().toUtf8();
-            (passphrase ? login.passphrases[subject] : login.password) = Secret(std::string_view(bytes.constData(), std::size_t(bytes.size())));
+            (passphrase ? login.passphrases : login.passwords)[subject] = Secret(std::string_view(bytes.constData(), std::size_t(bytes.size())));
             bytes.fill('\0');
         }
         edit->clear();

@@ -45,7 +45,7 @@ bool answer(Context &context, const Error &question, Login &login, int attempt) 
         return terminal.confirm(fmt::format("{}\nDoes the board show the same fingerprint, {}? Trust it from now on?", question.message, question.detail));
     case ErrorKind::passwordNeeded: {
         const auto secret = retry ? terminal.askSecret(fmt::format("Password for {}: ", question.subject)) : std::nullopt;
-        login.password = secret.value_or(Secret());
+        login.passwords[question.subject] = secret.value_or(Secret());
         return secret.has_value();
     }
     case ErrorKind::passphraseNeeded: {

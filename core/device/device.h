@@ -38,7 +38,9 @@ struct Device {
 /// Everything a connection needs, gathered before it is opened: nothing is looked up while connecting.
 struct Login {
     Device device;
-    Secret password;                           ///< asked only after the server wanted one
+    Secret password;                           ///< of the board; asked only after the server wanted one
+    std::map<std::string, Secret> passwords;   ///< Error::subject of a passwordNeeded ("user@host") -> password; also of hosts
+                                               ///< on the way (ProxyJump), which never get `password`
     std::map<std::string, Secret> passphrases; ///< key file -> passphrase
     std::string acceptFingerprint; ///< "SHA256:…" that the user accepted for a host that known_hosts does not have
     bool replaceChangedKey =

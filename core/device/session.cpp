@@ -22,7 +22,7 @@ public:
     ~SshSession() override {
         const NoSigPipe guard;
         if (m_link.lost.empty())
-            ssh_disconnect(m_link.ssh.get());
+            ssh_disconnect(m_link.ssh.get()); // before what carries it ends
     }
     SshSession(const SshSession &) = delete;
     SshSession &operator=(const SshSession &) = delete;
@@ -68,13 +68,17 @@ std::string presentedFingerprint(const Error &error) {
 
 Result<std::unique_ptr<Session>> connect(const Login &login, Progress &progress) {
     const NoSigPipe guard;
-    bool useAgent = login.useAgent;
+    auto opened = TRY(openLink(login, {}, progress));
+    return std::make_unique<SshSession>(std::move(opened.link), std::move(opened.key), login);
+}
+
+Result<OpenLink> openLink(const Login &login, const Route &route, Progress &progress) {
+    Offers offers{.useAgent = login.useAgent};
     while (true) {
-        auto link = TRY(Link::open(login, progress));
+        auto link = TRY(Link::open(login, route, progress));
         auto key = TRY(checkHostKey(link, login));
-        if (TRY(authenticate(link, login, useAgent, progress)) == Authenticated::yes)
-            return std::make_unique<SshSession>(std::move(link), std::move(key), login);
-        useAgent = false; // its keys used up the server's patience: once more without them
+        if (TRY(authenticate(link, login, offers, progress)) == Authenticated::yes)
+            return OpenLink{std::move(link), std::move(key)};
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/device/sessionparts.h"
 
+#include "core/base/files.h"
 #include "core/base/text.h"
 
 #include <libssh/callbacks.h>
@@ -32,7 +33,9 @@ using Key = std::unique_ptr<ssh_key_struct, KeyFree>;
 struct Attempt {
     Link &link;
     const Login &login;
+    Offers &offers;
     Progress &progress;
+    bool securityKey = false; ///< a FIDO key was passed over: only the agent can use it
     std::vector<std::string> tried{};  ///< for the error: what was offered
     std::vector<std::string> locked{}; ///< keys that the server takes and that need a passphrase
     bool wrongPassphrase = false;
@@ -115,8 +118,20 @@ Result<int> tryLocked(Attempt &attempt, const fs::path &file) {
     return result;
 }
 
+/// A FIDO key: its file holds no secret that could sign, only the token does.
+bool isSecurityKey(const fs::path &file) {
+    const auto key = readPublic(file);
+    const auto type = key ? std::string_view(ssh_key_type_to_char(ssh_key_type(key.get()))) : std::string_view();
+    return type.starts_with("sk-");
+}
+
 Result<int> tryKeyFile(Attempt &attempt, const fs::path &file) {
     std::error_code error;
+    if (fs::exists(file, error) && isSecurityKey(file)) {
+        attempt.securityKey = true;
+        attempt.tried.push_back(fmt::format("{} (a security key: only the SSH agent can use it)", file.string()));
+        return SSH_AUTH_DENIED;
+    }
     if (!fs::exists(file, error)) {
         attempt.tried.push_back(fmt::format("{} (no such file)", file.string()));
         return SSH_AUTH_DENIED;
@@ -136,16 +151,14 @@ Result<int> tryKeyFile(Attempt &attempt, const fs::path &file) {
 }
 
 /// The agent may wait for a person (confirmation, a token's button) and libssh waits with it: so in a thread of its
-/// own, which is left behind with its share of the session when the user cancels here.
-Result<int> tryAgent(Attempt &attempt) {
+/// own. It holds its share of the session, and ends when the view of the agent does.
+Result<int> offerAgentKeys(Attempt &attempt) {
     struct Shared {
         std::mutex mutex;
         std::condition_variable ready;
         std::optional<int> result;
         std::stop_source stop;
     };
-    if (!attempt.login.agentSocket.empty())
-        ssh_options_set(attempt.session(), SSH_OPTIONS_IDENTITY_AGENT, attempt.login.agentSocket.c_str());
     const auto shared = std::make_shared<Shared>();
     std::thread([shared, link = attempt.link] {
         const NoSigPipe guard;
@@ -159,7 +172,6 @@ Result<int> tryAgent(Attempt &attempt) {
         shared->result = result == SSH_AUTH_AGAIN ? int(SSH_AUTH_ERROR) : result;
         shared->ready.notify_all();
     }).detach();
-    attempt.tried.emplace_back("the keys of the SSH agent");
     std::unique_lock lock(shared->mutex);
     while (!shared->result) {
         shared->ready.wait_for(lock, 100ms);
@@ -173,41 +185,99 @@ Result<int> tryAgent(Attempt &attempt) {
     return *shared->result;
 }
 
-fs::path configuredIdentity(const Attempt &attempt) {
-    const auto home = homeOf(attempt.login);
-    if (!attempt.login.device.identity.empty())
-        return expandHome(attempt.login.device.identity, home);
-    char *value = nullptr;
-    if (ssh_options_get(attempt.session(), SSH_OPTIONS_IDENTITY, &value) != SSH_OK || !value)
+fs::path agentSocket(const Attempt &attempt) {
+    if (!attempt.login.agentSocket.empty())
+        return attempt.login.agentSocket;
+    const auto &configured = attempt.link.settings.agent;
+    if (configured == "none")
         return {};
-    const fs::path file = expandHome(value, home);
-    ssh_string_free_char(value);
-    return file;
+    const char *value = std::getenv(configured.starts_with('$') ? configured.c_str() + 1 : "SSH_AUTH_SOCK");
+    if (configured.empty() || configured.starts_with('$'))
+        return value ? value : "";
+    return configured;
+}
+
+/// The keys that may be offered by file: the device's own, else those of ~/.ssh/config.
+std::vector<fs::path> configuredIdentities(const Attempt &attempt) {
+    const auto &own = attempt.login.device.identity;
+    if (!own.empty() && !attempt.link.isHop)
+        return {expandHome(own, homeOf(attempt.login))};
+    return attempt.link.settings.identities;
+}
+
+/// Asks the agent what it has; those that belong to configured keys come first, as ssh does.
+Result<void> meetAgent(Attempt &attempt) {
+    auto &offers = attempt.offers;
+    const auto socket = agentSocket(attempt);
+    offers.useAgent = offers.useAgent && !socket.empty();
+    if (!offers.useAgent || offers.agent)
+        return {};
+    auto view = AgentView::open(socket, attempt.progress);
+    TRY(attempt.progress.checkpoint());
+    if (!view) {
+        attempt.tried.push_back(view.error().message);
+        offers.useAgent = false;
+        return {};
+    }
+    offers.agent = std::move(*view);
+    std::vector<std::string> blobs;
+    for (const auto &file : configuredIdentities(attempt))
+        for (const auto &half : {file.string() + ".pub", file.string()})
+            if (const auto text = readFile(half, 64 * 1024))
+                if (auto blob = publicKeyBlob(*text); !blob.empty())
+                    blobs.push_back(std::move(blob));
+    offers.agent->prefer(blobs, attempt.link.settings.identitiesOnly);
+    return {};
+}
+
+/// Offers the agent's keys, a few at a time.
+Result<int> tryAgent(Attempt &attempt) {
+    TRY(meetAgent(attempt));
+    auto &offers = attempt.offers;
+    if (!offers.useAgent)
+        return SSH_AUTH_DENIED;
+    attempt.tried.push_back(fmt::format("the SSH agent ({} keys)", offers.agent->size()));
+    const int library = offers.agent->conversation();
+    if (library < 0 || ssh_set_agent_socket(attempt.session(), library) != SSH_OK)
+        return SSH_AUTH_DENIED;
+    offers.anyRefusedHere = false;
+    while (offers.from < offers.agent->size()) {
+        offers.agent->show(offers.from, offers.atOnce);
+        const int result = TRY(offerAgentKeys(attempt));
+        if (result != SSH_AUTH_DENIED || !ssh_is_connected(attempt.session()))
+            return result;
+        offers.from += offers.atOnce;
+        offers.anyRefusedHere = true;
+    }
+    return SSH_AUTH_DENIED;
 }
 
 /// Every key that may be offered, in order, the agent in between.
-Result<int> tryKeys(Attempt &attempt, bool useAgent) {
+Result<int> tryKeys(Attempt &attempt) {
     const auto home = homeOf(attempt.login);
-    std::vector<fs::path> defaults;
-    for (const char *name : {"id_ed25519", "id_ecdsa", "id_rsa"})
-        defaults.push_back(home / ".ssh" / name);
-    const auto first = configuredIdentity(attempt);
-    const bool isDefault = std::find(defaults.begin(), defaults.end(), first) != defaults.end();
-    int result = SSH_AUTH_DENIED;
-    if (!first.empty() && !isDefault)
-        result = TRY(tryKeyFile(attempt, first));
-    if (result == SSH_AUTH_DENIED && useAgent)
-        result = TRY(tryAgent(attempt));
-    for (const auto &file : defaults) {
+    const auto configured = configuredIdentities(attempt);
+    std::vector<fs::path> usual;
+    for (const char *name : {"id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"}) {
         std::error_code error;
-        if (result == SSH_AUTH_DENIED && file != (isDefault ? fs::path() : first) && fs::exists(file, error))
-            result = TRY(tryKeyFile(attempt, file));
+        const auto file = home / ".ssh" / name;
+        if (std::find(configured.begin(), configured.end(), file) == configured.end() && fs::exists(file, error) &&
+            !attempt.link.settings.identitiesOnly)
+            usual.push_back(file);
     }
+    int result = SSH_AUTH_DENIED;
+    for (const auto &file : configured)
+        if (result == SSH_AUTH_DENIED && !attempt.offers.identitiesDone)
+            result = TRY(tryKeyFile(attempt, file));
+    if (result == SSH_AUTH_DENIED && attempt.offers.useAgent)
+        result = TRY(tryAgent(attempt));
+    for (const auto &file : usual)
+        if (result == SSH_AUTH_DENIED)
+            result = TRY(tryKeyFile(attempt, file));
     return result;
 }
 
 /// Answers each hidden question with the password; a question that is to be seen (a one-time code) is beyond us.
-Result<int> tryInteractive(Attempt &attempt) {
+Result<int> tryInteractive(Attempt &attempt, const Secret &password) {
     for (int round = 0; round < 8; ++round) {
         const int result = TRY(attempt.call([&] { return ssh_userauth_kbdint(attempt.session(), nullptr, nullptr); }));
         if (result != SSH_AUTH_INFO)
@@ -219,7 +289,7 @@ Result<int> tryInteractive(Attempt &attempt) {
             if (echo)
                 return fail("{} asks \"{}\", which Slipway cannot answer", attempt.link.name(),
                             printable(trimmed(prompt ? prompt : ""), 60));
-            ssh_userauth_kbdint_setanswer(attempt.session(), unsigned(i), attempt.login.password.reveal());
+            ssh_userauth_kbdint_setanswer(attempt.session(), unsigned(i), password.reveal());
         }
     }
     return SSH_AUTH_DENIED;
@@ -237,7 +307,9 @@ std::unexpected<Error> refused(const Attempt &attempt, int methods) {
     return std::unexpected(Error{
         .message = fmt::format("{} let nobody in: it accepts {}; offered: {}", attempt.link.name(),
                                methodNames(methods), tried.empty() ? "no key was found" : tried),
-        .hint = "name the right key with --identity, or put your public key into the board's ~/.ssh/authorized_keys"});
+        .hint = attempt.securityKey
+                    ? "a security key works through the SSH agent: ssh-add its file, or use another key with --identity"
+                    : "name the right key with --identity, or install yours on the board: slipway device authorize NAME"});
 }
 
 Result<int> tryPassword(Attempt &attempt, int methods) {
@@ -245,14 +317,17 @@ Result<int> tryPassword(Attempt &attempt, int methods) {
     const bool plain = methods & SSH_AUTH_METHOD_PASSWORD;
     if (!plain && !(methods & SSH_AUTH_METHOD_INTERACTIVE))
         return refused(attempt, methods);
-    if (attempt.login.password.empty())
+    const auto given = attempt.login.passwords.find(link.name());
+    const Secret none;
+    const auto &password = given != attempt.login.passwords.end() ? given->second : link.isHop ? none : attempt.login.password;
+    if (password.empty())
         return ask(ErrorKind::passwordNeeded, fmt::format("{} wants a password", link.name()), link.name(), {});
     int result = SSH_AUTH_DENIED;
     if (plain)
         result = TRY(attempt.call(
-            [&] { return ssh_userauth_password(attempt.session(), nullptr, attempt.login.password.reveal()); }));
+            [&] { return ssh_userauth_password(attempt.session(), nullptr, password.reveal()); }));
     else
-        result = TRY(tryInteractive(attempt));
+        result = TRY(tryInteractive(attempt, password));
     if (result == SSH_AUTH_DENIED)
         return ask(ErrorKind::passwordNeeded, fmt::format("{} refused this password", link.name()), link.name(),
                    "check the keyboard layout and the user name");
@@ -260,14 +335,14 @@ Result<int> tryPassword(Attempt &attempt, int methods) {
 }
 
 /// The keys, then what the server still wants; a partial success goes round again with what is left.
-Result<int> tryAll(Attempt &attempt, bool useAgent) {
+Result<int> tryAll(Attempt &attempt) {
     int result = TRY(attempt.call([&] { return ssh_userauth_none(attempt.session(), nullptr); }));
     int methods = attempt.methods();
     for (int round = 0; round < 3 && (result == SSH_AUTH_DENIED || result == SSH_AUTH_PARTIAL); ++round) {
         const bool partial = result == SSH_AUTH_PARTIAL;
         result = SSH_AUTH_DENIED;
         if ((methods & SSH_AUTH_METHOD_PUBLICKEY) && (round == 0 || partial))
-            result = TRY(tryKeys(attempt, useAgent));
+            result = TRY(tryKeys(attempt));
         if (result == SSH_AUTH_DENIED && !attempt.locked.empty())
             return ask(ErrorKind::passphraseNeeded,
                        attempt.wrongPassphrase
@@ -281,18 +356,33 @@ Result<int> tryAll(Attempt &attempt, bool useAgent) {
     return result;
 }
 
+/// After the server hung up: is there anything left to offer on another connection?
+bool goesOn(Offers &offers) {
+    offers.identitiesDone = true; // they came first and were refused
+    if (!offers.useAgent)
+        return false;
+    const std::size_t size = offers.agent ? offers.agent->size() : 0;
+    if (offers.from < size && !offers.anyRefusedHere && offers.atOnce > 1)
+        offers.atOnce /= 2; // even these were too many for this server
+    else if (offers.from < size && !offers.anyRefusedHere)
+        ++offers.from; // the one key that was offered is wrong
+    else if (offers.from >= size)
+        offers.useAgent = false; // only the usual keys are left
+    return true;
+}
+
 } // namespace
 
-Result<Authenticated> authenticate(Link &link, const Login &login, bool useAgent, Progress &progress) {
-    Attempt attempt{.link = link, .login = login, .progress = progress};
-    const auto result = tryAll(attempt, useAgent);
+Result<Authenticated> authenticate(Link &link, const Login &login, Offers &offers, Progress &progress) {
+    Attempt attempt{.link = link, .login = login, .offers = offers, .progress = progress};
+    const auto result = tryAll(attempt);
     const bool connected = ssh_is_connected(link.ssh.get());
     if (result && *result == SSH_AUTH_SUCCESS)
         return Authenticated::yes;
     if (!result && result.error().kind == ErrorKind::cancelled)
         return std::unexpected(result.error());
     if (!connected || link.lastError().find("Too many auth") != std::string::npos) {
-        if (useAgent)
+        if (goesOn(offers))
             return Authenticated::cutOff;
         return failAs(ErrorKind::unreachable, "{} ended the connection during the login: {}", link.name(),
                       printable(link.lastError()));

@@ -53,6 +53,13 @@ int signalNumber(std::string_view name) {
 /// One running command.
 class Exec {
 public:
+    /// Where the channel goes to instead of a command, for ProxyJump.
+    struct Forward {
+        const std::string &host;
+        int port;
+        const std::function<void(Result<void>)> &opened;
+    };
+
     Exec(Link &link, const RemoteCommand &command, Progress &progress)
         : m_link(link)
         , m_command(command)
@@ -63,9 +70,11 @@ public:
     Exec &operator=(const Exec &) = delete;
 
     Result<Finished> run();
+    void forwardTo(const Forward &forward) { m_forward = &forward; }
 
 private:
     Result<void> open();
+    Result<void> openForward();
     Result<void> turn();
     Result<void> feed();
     Result<bool> fillInput(std::size_t room);
@@ -98,6 +107,7 @@ private:
     steady_clock::time_point m_heardAt = steady_clock::now();
     steady_clock::time_point m_asked = steady_clock::now();
     std::uint64_t m_heard = 0;
+    const Forward *m_forward = nullptr;
 };
 
 Exec::~Exec() {
@@ -142,8 +152,37 @@ Result<void> Exec::open() {
     return ask("starting a command", [&] { return ssh_channel_request_exec(m_channel, m_command.line.c_str()); });
 }
 
+/// As `open`, with what the far side says of the one beyond it.
+Result<void> Exec::openForward() {
+    const auto opened = untilDone(m_link, SSH_AGAIN, openTime, "forwarding a connection", m_progress, [&] {
+        return ssh_channel_open_forward(m_channel, m_forward->host.c_str(), m_forward->port, "127.0.0.1", 0);
+    });
+    if (!opened)
+        return std::unexpected(opened.error());
+    if (*opened != SSH_OK) {
+        const bool forbidden = m_link.lastError().find("error (1)") != std::string::npos; // RFC 4254, 5.1
+        return std::unexpected(Error{
+            .kind = ErrorKind::unreachable,
+            .message = fmt::format("{} {} {}: {}", m_link.name(), forbidden ? "does not allow connections to" : "cannot connect to",
+                                   hostText(m_forward->host, m_forward->port), printable(m_link.lastError())),
+            .hint = forbidden ? "set AllowTcpForwarding yes in its sshd_config" : "is the board on? its address is looked up there, not here"});
+    }
+    m_exit = 0; // a forwarded connection has no status
+    m_callbacks.size = sizeof(m_callbacks);
+    m_callbacks.userdata = this;
+    m_callbacks.channel_close_function = [](ssh_session, ssh_channel, void *self) {
+        static_cast<Exec *>(self)->m_closedByPeer = true;
+    };
+    ssh_set_channel_callbacks(m_channel, &m_callbacks);
+    return {};
+}
+
 Result<Finished> Exec::run() {
-    TRY(open());
+    auto opened = m_forward ? openForward() : open();
+    if (m_forward)
+        m_forward->opened(opened);
+    if (!opened)
+        return std::unexpected(std::move(opened).error());
     while (!ended()) {
         if (m_progress.cancelled()) {
             close();
@@ -353,6 +392,17 @@ Result<Finished> executeOn(Link &link, const RemoteCommand &command, Progress &p
     const NoSigPipe guard;
     Exec exec(link, command, progress);
     return exec.run();
+}
+
+Result<void> forwardOn(Link &link, const std::string &host, int port, int descriptor,
+                       const std::function<void(Result<void>)> &opened, Progress &progress) {
+    const NoSigPipe guard;
+    const RemoteCommand command{.line = hostText(host, port), .inputDescriptor = descriptor, .outputDescriptor = descriptor};
+    const Exec::Forward forward{host, port, opened};
+    Exec exec(link, command, progress);
+    exec.forwardTo(forward);
+    TRY(exec.run());
+    return {};
 }
 
 } // namespace slipway

@@ -46,6 +46,8 @@ fs::path knownHostsFile(const Link &link, const Login &login) {
 
 /// The name under which known_hosts has a host: "[host]:port" unless it is port 22.
 std::string entryName(const Link &link) {
+    if (!link.settings.hostKeyAlias.empty())
+        return link.settings.hostKeyAlias;
     return link.port == 22 ? link.host : fmt::format("[{}]:{}", link.host, link.port);
 }
 

@@ -77,7 +77,7 @@ std::string option(ssh_session session, ssh_options_e what) {
 
 /// Options in the order that gives the user's choice for this device the last word, then ~/.ssh/config, then our
 /// defaults.
-Result<void> configure(ssh_session session, const Login &login) {
+Result<void> configure(ssh_session session, const Login &login, bool sshKnowsBetter) {
     const auto &device = login.device;
     const auto home = homeOf(login);
     const auto set = [session](ssh_options_e what, const std::string &value) {
@@ -97,7 +97,7 @@ Result<void> configure(ssh_session session, const Login &login) {
         set(SSH_OPTIONS_USER, device.user);
     const auto config = login.configFile.empty() ? home / ".ssh/config" : login.configFile;
     std::error_code ignored;
-    if (fs::exists(config, ignored) && ssh_options_parse_config(session, config.c_str()) < 0)
+    if (fs::exists(config, ignored) && ssh_options_parse_config(session, config.c_str()) < 0 && !sshKnowsBetter)
         return fail("cannot read {}: {}", config.string(), ssh_get_error(session));
     if (login.configFile.empty() && fs::exists("/etc/ssh/ssh_config", ignored))
         ssh_options_parse_config(session, "/etc/ssh/ssh_config");
@@ -112,6 +112,54 @@ Result<void> configure(ssh_session session, const Login &login) {
     else if (!device.knownHosts.empty())
         set(SSH_OPTIONS_KNOWNHOSTS, device.knownHosts);
     return {};
+}
+
+/// What the user's ssh says goes before the library's own reading of the same file.
+void apply(ssh_session session, const SshSettings &settings, const Login &login) {
+    // Under its alias a host is known without a port. The library uses the name for known_hosts only: we connect.
+    const auto &name = settings.hostKeyAlias.empty() ? settings.host : settings.hostKeyAlias;
+    ssh_options_set(session, SSH_OPTIONS_HOST, name.c_str());
+    if (login.device.user.empty() && !settings.user.empty())
+        ssh_options_set(session, SSH_OPTIONS_USER, settings.user.c_str());
+    const int port = settings.hostKeyAlias.empty() ? settings.port : 22;
+    ssh_options_set(session, SSH_OPTIONS_PORT, &port);
+    ssh_options_set(session, SSH_OPTIONS_PROXYCOMMAND, settings.proxyCommand.empty() ? "none" : settings.proxyCommand.c_str());
+}
+
+/// Without a program ssh the library's reading counts, and what it cannot do is said.
+Result<SshSettings> settingsOfLibrary(ssh_session session, const fs::path &home) {
+    SshSettings settings{.host = option(session, SSH_OPTIONS_HOST), .user = option(session, SSH_OPTIONS_USER)};
+    unsigned port = 22;
+    ssh_options_get_port(session, &port);
+    settings.port = int(port);
+    if (const auto first = option(session, SSH_OPTIONS_IDENTITY); !first.empty())
+        settings.identities.push_back(expandHome(first, home));
+    settings.proxyCommand = option(session, SSH_OPTIONS_PROXYCOMMAND);
+    if (settings.proxyCommand == "none")
+        settings.proxyCommand.clear();
+    if (settings.proxyCommand.starts_with("ssh ") && settings.proxyCommand.find(" -W ") != std::string::npos)
+        return std::unexpected(Error{.message = fmt::format("{} is reached by ProxyJump, which needs the program ssh here, and it is not installed",
+                                                            printable(settings.host)),
+                                     .hint = "install openssh-client"});
+    return settings;
+}
+
+/// A socket to the host, directly or through others; nothing when the library starts the ProxyCommand.
+Result<Descriptor> socketTo(Link &link, const Login &login, const Route &route, steady_clock::time_point deadline,
+                            Progress &progress) {
+    const auto &jumps = route.jumps.value_or(link.settings.jumps);
+    if (!jumps.empty()) {
+        auto tunnelled = TRY(connectThrough(login, jumps, link.host, link.port, route.depth, progress));
+        link.tunnel = std::move(tunnelled.keep);
+        TRY(awaitSshGreeting(tunnelled.socket.get(), link.host, link.port,
+                             std::max(deadline, steady_clock::now() + login.connectTimeout / 2), progress));
+        return std::move(tunnelled.socket);
+    }
+    if (!link.settings.proxyCommand.empty())
+        return Descriptor();
+    auto socket = TRY(connectTcp(link.host, link.port, deadline, progress));
+    TRY(awaitSshGreeting(socket.get(), link.host, link.port, deadline, progress));
+    return socket;
 }
 
 /// The library's words for a failed key exchange name both lists; ours say which is whose.
@@ -146,23 +194,23 @@ fs::path expandHome(std::string path, const fs::path &home) {
     return path;
 }
 
-Result<Link> Link::open(const Login &login, Progress &progress) {
+Result<Link> Link::open(const Login &login, const Route &route, Progress &progress) {
     const auto deadline = steady_clock::now() + login.connectTimeout;
     const auto holder = std::make_shared<Holder>();
     if (!holder->session)
         return fail("the SSH library could not make a session");
     Link link;
     link.ssh = {holder, holder->session};
-    TRY(configure(holder->session, login));
-    link.host = option(holder->session, SSH_OPTIONS_HOST);
+    const auto asked = TRY(readSshSettings(login, homeOf(login), progress));
+    TRY(configure(holder->session, login, asked.has_value()));
+    if (asked)
+        apply(holder->session, *asked, login);
+    link.settings = asked ? *asked : TRY(settingsOfLibrary(holder->session, homeOf(login)));
+    link.isHop = route.depth > 0;
+    link.host = link.settings.host;
+    link.port = link.settings.port;
     link.user = option(holder->session, SSH_OPTIONS_USER);
-    unsigned port = 22;
-    ssh_options_get_port(holder->session, &port);
-    link.port = int(port);
-    const auto proxy = option(holder->session, SSH_OPTIONS_PROXYCOMMAND);
-    if (proxy.empty() || proxy == "none") {
-        auto socket = TRY(connectTcp(link.host, link.port, deadline, progress));
-        TRY(awaitSshGreeting(socket.get(), link.host, link.port, deadline, progress));
+    if (auto socket = TRY(socketTo(link, login, route, deadline, progress)); socket.get() >= 0) {
         const int descriptor = socket.release(); // the library's from here on
         ssh_options_set(holder->session, SSH_OPTIONS_FD, &descriptor);
     }

@@ -3,7 +3,9 @@
 // What session.cpp and its siblings session_*.cpp share. Nobody else includes this.
 #pragma once
 
+#include "core/device/agentview.h"
 #include "core/device/session.h"
+#include "core/device/sshconfig.h"
 #include "core/device/tcpconnect.h"
 
 #include <poll.h>
@@ -12,6 +14,12 @@ struct ssh_session_struct; // libssh's handle, opaque here
 
 namespace slipway {
 
+/// How a host is reached, when the host before it on the way says so.
+struct Route {
+    std::optional<std::vector<std::string>> jumps; ///< instead of what ~/.ssh/config says
+    int depth = 0;                                 ///< hosts that wait for this one
+};
+
 /// One connection: the handle of the SSH library, always non-blocking, and how it is waited for.
 struct Link {
     std::shared_ptr<ssh_session_struct> ssh;
@@ -19,13 +27,16 @@ struct Link {
     std::string host;            ///< after ~/.ssh/config
     int port = 22;
     std::string user;
+    SshSettings settings;         ///< as the user's ssh has them for this host
+    bool isHop = false;           ///< only the way to another host
+    std::shared_ptr<void> tunnel; ///< what carries it when it goes through another host; last to end
     std::string lost; ///< why it is over; empty = it is alive
 
     [[nodiscard]] std::string where() const { return hostText(host, port); }
     [[nodiscard]] std::string name() const { return user + "@" + where(); }
 
     /// Reads ~/.ssh/config, connects, agrees on keys. Nothing is checked or authenticated yet.
-    [[nodiscard]] static Result<Link> open(const Login &login, Progress &progress);
+    [[nodiscard]] static Result<Link> open(const Login &login, const Route &route, Progress &progress);
 
     /// Waits until the connection can go on or one of `more` is ready, at most `most`.
     void wait(std::span<pollfd> more, std::chrono::milliseconds most) const;
@@ -62,11 +73,39 @@ struct HostKey {
 /// Verifies the host's key against known_hosts, and writes there what the user accepted.
 [[nodiscard]] Result<HostKey> checkHostKey(const Link &link, const Login &login);
 
+/// Which keys have been offered on earlier connections of the same login.
+struct Offers {
+    std::shared_ptr<AgentView> agent; ///< absent = not asked yet, or there is none
+    bool useAgent = true;
+    bool identitiesDone = false;   ///< the configured keys are not offered again
+    std::size_t from = 0;          ///< the agent's keys before this one were refused
+    std::size_t atOnce = 5;        ///< OpenSSH's sshd hangs up at the sixth wrong key
+    bool anyRefusedHere = false;   ///< this connection refused some of the agent's already
+};
 enum class Authenticated { yes, cutOff };
-/// Logs in. `cutOff`: the server ended the connection because too many keys were offered.
-[[nodiscard]] Result<Authenticated> authenticate(Link &link, const Login &login, bool useAgent, Progress &progress);
+/// Logs in. `cutOff`: the server ended the connection because too many keys were offered; `offers` says how to go on.
+[[nodiscard]] Result<Authenticated> authenticate(Link &link, const Login &login, Offers &offers, Progress &progress);
+
+/// A link whose host is verified and that is logged in.
+struct OpenLink {
+    Link link;
+    HostKey key;
+};
+[[nodiscard]] Result<OpenLink> openLink(const Login &login, const Route &route, Progress &progress);
+
+/// A connection to host:port that goes through the last of `jumps`; `keep` must live as long as the descriptor is used.
+struct Tunnelled {
+    Descriptor socket;
+    std::shared_ptr<void> keep;
+};
+[[nodiscard]] Result<Tunnelled> connectThrough(const Login &login, std::vector<std::string> jumps, const std::string &host,
+                                               int port, int depth, Progress &progress);
 
 [[nodiscard]] Result<Finished> executeOn(Link &link, const RemoteCommand &command, Progress &progress);
+/// Moves bytes between `descriptor` and host:port as the link's host sees it, until one side ends. `opened` is called once,
+/// with nothing or with why it could not be reached.
+[[nodiscard]] Result<void> forwardOn(Link &link, const std::string &host, int port, int descriptor,
+                                     const std::function<void(Result<void>)> &opened, Progress &progress);
 
 /// While it lives a write to a connection that was reset gives an error on this thread instead of SIGPIPE.
 class NoSigPipe {
