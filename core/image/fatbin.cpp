@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace slipway {
@@ -78,8 +79,10 @@ Result<std::string> decompress(std::string_view packed, const Member &member) {
 
 class FatbinReader {
 public:
-    explicit FatbinReader(std::string_view bytes)
-        : m_bytes(bytes) {
+    /// `unpacked` = where the members go with their bytes, if they are wanted.
+    explicit FatbinReader(std::string_view bytes, std::vector<FatbinMember> *unpacked = nullptr)
+        : m_bytes(bytes)
+        , m_members(unpacked) {
         m_image.kind = ImageKind::fatbin;
     }
     KernelImage read();
@@ -91,15 +94,16 @@ private:
     }
     void readMembers(std::string_view area);
     void addMember(const Member &member, std::string_view data);
-    void addImage(KernelImage image, const Member &member);
+    void addImage(KernelImage image, const Member &member, std::string_view bytes);
 
     std::string_view m_bytes;
+    std::vector<FatbinMember> *m_members;
     KernelImage m_image;
     std::set<std::string> m_names; ///< of m_image.entries
     std::uint64_t m_unpacked = 0;
 };
 
-void FatbinReader::addImage(KernelImage image, const Member &member) {
+void FatbinReader::addImage(KernelImage image, const Member &member, std::string_view bytes) {
     if (!image.target && member.sm >= 10 && member.sm < 1000)
         image.target = Capability{int(member.sm)};
     if (image.target && image.target->flavour == Capability::Flavour::baseline) {
@@ -115,6 +119,11 @@ void FatbinReader::addImage(KernelImage image, const Member &member) {
         if (m_names.insert(entry.name).second)
             m_image.entries.push_back(entry);
     }
+    if (m_members) {
+        if (member.kind == 1) // text is padded with zeros
+            bytes = bytes.substr(0, bytes.find_last_not_of('\0') + 1);
+        m_members->push_back({.image = image, .bytes = std::string(bytes)});
+    }
     m_image.members.push_back(std::move(image));
 }
 
@@ -123,7 +132,7 @@ void FatbinReader::addMember(const Member &member, std::string_view data) {
         return;
     const auto read = member.kind == 1 ? readPtx : readCubin;
     if (!(member.flags & (flagLz4 | flagZstd)))
-        return addImage(read(data), member);
+        return addImage(read(data), member, data);
     if (member.compressedSize > data.size())
         return damage(fmt::format("member {} says that it has {} bytes (there are {})", m_image.members.size() + 1,
                                   member.compressedSize, data.size()));
@@ -134,7 +143,7 @@ void FatbinReader::addMember(const Member &member, std::string_view data) {
     if (!plain)
         return damage(
             fmt::format("member {} for sm_{}: {}", m_image.members.size() + 1, member.sm, plain.error().message));
-    addImage(read(*plain), member);
+    addImage(read(*plain), member, *plain);
 }
 
 void FatbinReader::readMembers(std::string_view area) {
@@ -175,20 +184,38 @@ KernelImage FatbinReader::read() {
     return std::move(m_image);
 }
 
-/// Fat binaries lie one behind the other, padded with zeros to 8 bytes.
-void readSection(std::string_view bytes, std::vector<KernelImage> &found) {
-    while (found.size() < mostMembers) {
+/// Fat binaries lie one behind the other, padded with zeros to 8 bytes. `use` is told where each begins, and reads it.
+void readSection(std::string_view bytes, const std::function<KernelImage(std::string_view)> &use) {
+    for (std::size_t count = 0; count < mostMembers; ++count) {
         const auto start = bytes.find_first_not_of('\0');
         if (start == std::string_view::npos)
             return;
         bytes.remove_prefix(start / 8 * 8);
-        auto image = readFatbin(bytes);
-        const bool whole = ByteReader(bytes).number<std::uint32_t>() == magic && image.bytes < bytes.size();
-        const auto length = std::size_t(image.bytes);
-        found.push_back(std::move(image));
-        if (!whole)
+        const auto image = use(bytes);
+        if (ByteReader(bytes).number<std::uint32_t>() != magic || image.bytes >= bytes.size())
             return;
-        bytes.remove_prefix(length);
+        bytes.remove_prefix(std::size_t(image.bytes));
+    }
+}
+
+void readSections(std::string_view bytes, const std::function<KernelImage(std::string_view)> &use) {
+    auto elf = llvm::object::ELFFile<llvm::object::ELF64LE>::create(llvm::StringRef(bytes.data(), bytes.size()));
+    if (!elf) {
+        llvm::consumeError(elf.takeError());
+        return;
+    }
+    auto sections = elf->sections();
+    if (!sections) {
+        llvm::consumeError(sections.takeError());
+        return;
+    }
+    for (const auto &section : *sections) {
+        auto name = elf->getSectionName(section);
+        auto content = elf->getSectionContents(section);
+        if (name && content && (*name == ".nv_fatbin" || *name == "__nv_relfatbin"))
+            readSection({reinterpret_cast<const char *>(content->data()), content->size()}, use);
+        llvm::consumeError(name.takeError());
+        llvm::consumeError(content.takeError());
     }
 }
 
@@ -200,24 +227,26 @@ KernelImage readFatbin(std::string_view bytes) {
 
 std::vector<KernelImage> fatbinsInElf(std::string_view bytes) {
     std::vector<KernelImage> found;
-    auto elf = llvm::object::ELFFile<llvm::object::ELF64LE>::create(llvm::StringRef(bytes.data(), bytes.size()));
-    if (!elf) {
-        llvm::consumeError(elf.takeError());
-        return found;
-    }
-    auto sections = elf->sections();
-    if (!sections) {
-        llvm::consumeError(sections.takeError());
-        return found;
-    }
-    for (const auto &section : *sections) {
-        auto name = elf->getSectionName(section);
-        auto content = elf->getSectionContents(section);
-        if (name && content && (*name == ".nv_fatbin" || *name == "__nv_relfatbin"))
-            readSection({reinterpret_cast<const char *>(content->data()), content->size()}, found);
-        llvm::consumeError(name.takeError());
-        llvm::consumeError(content.takeError());
-    }
+    readSections(bytes, [&found](std::string_view fatbin) { return found.emplace_back(readFatbin(fatbin)); });
+    return found;
+}
+
+std::vector<std::vector<FatbinMember>> unpackFatbins(std::string_view bytes) {
+    std::vector<std::vector<FatbinMember>> found;
+    std::uint64_t unpacked = 0;
+    const auto unpack = [&](std::string_view fatbin) {
+        if (unpacked > mostAltogether)
+            return readFatbin(fatbin);
+        auto &members = found.emplace_back();
+        auto image = FatbinReader(fatbin, &members).read();
+        for (const auto &member : members)
+            unpacked += member.bytes.size();
+        return image;
+    };
+    if (ByteReader(bytes).number<std::uint32_t>() == magic)
+        (void)unpack(bytes);
+    else
+        readSections(bytes, unpack);
     return found;
 }
 

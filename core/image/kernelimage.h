@@ -49,6 +49,15 @@ struct KernelImage {
 /// All fatbins inside a host ELF's .nv_fatbin / __nv_relfatbin sections.
 [[nodiscard]] std::vector<KernelImage> fatbinsInElf(std::string_view elf);
 
+/// One image of a fatbin, unpacked.
+struct FatbinMember {
+    KernelImage image;
+    std::string bytes; ///< PTX text, or a cubin
+};
+/// The images of a fatbin, or of all fatbins inside a host ELF: a list for each fatbin. Damaged ones are among them, as
+/// far as they can be unpacked. Altogether at most 256 MB; what comes behind is left out and is a `damage` of `read…`.
+[[nodiscard]] std::vector<std::vector<FatbinMember>> unpackFatbins(std::string_view bytes);
+
 /// Element types of the pointer arguments of `tt.func public @…` in a .mlir text: "f32", "f16", "i8", in order; scalars
 /// too.
 struct MlirFunction {

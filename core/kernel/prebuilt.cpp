@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels made elsewhere: PTX, cubins, or a cache directory of teenyc, Triton or nvcc. They are copied under the name
-// that a process looks up, when they can run where they are meant to.
+// Kernels made elsewhere: PTX, cubins, fatbins, or a cache directory of teenyc, Triton or nvcc. They are copied under
+// the name that a process looks up, when they can run where they are meant to.
 
 #include "core/kernel/unit.h"
 
 #include "core/base/text.h"
+#include "core/image/elfimage.h"
 
 #include <algorithm>
 
@@ -48,6 +49,16 @@ void nameImage(KernelRecord &record, const KernelImage &image, std::string_view 
     else if (named.hash.empty())
         record.id = sourceId(bytes);
     record.hash = record.id.empty() ? named.hash : cacheKey(record.id, unit.cpu, unit.ptx);
+}
+
+/// A fatbin by itself, or a program or library of nvcc's.
+bool holdsFatbins(std::string_view bytes) {
+    if (!isElf(bytes)) {
+        const auto image = readKernelImage(bytes);
+        return image && image->kind == ImageKind::fatbin;
+    }
+    const auto elf = readElf(bytes);
+    return elf && elf->hasFatbin;
 }
 
 void takeCompanions(const KernelRecord &record, const CompileUnit &unit, CompileContext &context) {
@@ -105,6 +116,8 @@ Result<std::vector<KernelSource>> expandPrebuilt(const KernelSource &directory) 
 Result<void> takePrebuilt(CompileUnit &unit, CompileContext &context, Progress &progress) {
     TRY(progress.checkpoint());
     auto bytes = TRY(readFile(unit.source.file));
+    if (holdsFatbins(bytes))
+        return takeFatbins(bytes, unit, context);
     const auto image = TRY(readKernelImage(bytes));
     auto &stored = unit.only();
     auto &record = stored.record;
@@ -112,10 +125,6 @@ Result<void> takePrebuilt(CompileUnit &unit, CompileContext &context, Progress &
         record.entries.push_back(entry.name);
     if (!image.damage.empty())
         return fail("it cannot be used: {}", image.damage.front());
-    if (image.kind == ImageKind::fatbin)
-        return std::unexpected(Error{
-            .message = "it is a fatbin, and a cache holds single images",
-            .hint = "make PTX or a cubin instead (nvcc -ptx, nvcc -cubin), or take one out with cuobjdump -xptx all"});
     TRY(checkLoadable(image, unit, context));
     nameImage(record, image, bytes, unit);
     const auto stem = fmt::format("{}_{}", record.name, record.hash);

@@ -94,6 +94,8 @@ struct CompileUnit {
 /// says why not.
 [[nodiscard]] Result<void> checkLoadable(const KernelImage &image, const CompileUnit &unit,
                                          const CompileContext &context);
+/// The images of a fatbin, or of the fatbins in a program, that fit the unit's capability: one record for each fatbin.
+[[nodiscard]] Result<void> takeFatbins(std::string_view bytes, CompileUnit &unit, CompileContext &context);
 /// A whole cache directory as one source for each image in it.
 [[nodiscard]] Result<std::vector<KernelSource>> expandPrebuilt(const KernelSource &directory);
 

@@ -6,5 +6,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, std::size_t size) {
     (void)slipway::readFatbin({reinterpret_cast<const char *>(data), size});
+    (void)slipway::unpackFatbins({reinterpret_cast<const char *>(data), size});
     return 0;
 }

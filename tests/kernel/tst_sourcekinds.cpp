@@ -183,6 +183,66 @@ private Q_SLOTS:
                  "");
     }
 
+    void fatbinsGiveTheImagesThatFit_data() {
+        QTest::addColumn<QString>("fatbin");
+        QTest::addColumn<QString>("capability");
+        QTest::addColumn<int>("driver");
+        QTest::addColumn<QString>("ptx"); // .target of the image taken; empty = none
+        QTest::addColumn<QString>("cubin");
+        for (const char *packed : {"scale_size.fatbin", "scale_speed.fatbin", "scale_none.fatbin"})
+            QTest::addRow("%s on Orin", packed) << packed << "sm_87" << 13000 << "sm_87" << "sm_87";
+        QTest::newRow("a driver that is too old for the PTX")
+            << "scale_size.fatbin" << "sm_87" << 12060 << "" << "sm_87";
+        QTest::newRow("another GPU of the same number")
+            << "scale_size.fatbin" << "sm_90" << 13000 << "sm_87" << "sm_90a";
+        QTest::newRow("newer, by PTX") << "scale_size.fatbin" << "sm_120" << 13000 << "sm_87" << "";
+        QTest::newRow("inside a program") << "" << "sm_87" << 13000 << "sm_87" << "sm_87";
+    }
+
+    void fatbinsGiveTheImagesThatFit() {
+        QFETCH(QString, fatbin);
+        QFETCH(QString, capability);
+        QFETCH(int, driver);
+        QFETCH(QString, ptx);
+        QFETCH(QString, cubin);
+        const auto images = fs::path(SLIPWAY_SOURCE_DIR) / "tests/data/images";
+        if (fatbin.isEmpty()) {
+            write("in.s",
+                  fmt::format(".section .nv_fatbin, \"a\"\n.incbin \"{}\"\n", (images / "scale_size.fatbin").string()));
+            QVERIFY(runChecked({.program = "cc", .arguments = {"-c", at("in.s"), "-o", at("in")}}, m_progress));
+        } else {
+            fs::copy_file(images / fatbin.toStdString(), at("in"));
+        }
+        auto asked = request({source(SourceKind::prebuilt, "in")}, {*Capability::parse(capability.toStdString())});
+        asked.ptx = PtxVersion{9, 0};
+        asked.driver = driver;
+        if (driver == 12060)
+            asked.ptx = PtxVersion{8, 2};
+        const auto report = compiled(asked);
+        QVERIFY2(report.allGood(), problem(report.outcomes.at(0)).c_str());
+        QCOMPARE(report.outcomes.size(), std::size_t(1));
+        const auto &record = report.outcomes[0].record;
+        QCOMPARE(record.name, std::string("scale"));
+        QCOMPARE(record.entries, std::vector<std::string>{"scale"});
+        const auto target = [&](const char *extension) {
+            const auto bytes = readFile(cache() / (record.name + "_" + record.hash + extension));
+            const auto image = bytes ? readKernelImage(*bytes) : Result<KernelImage>(fail("none"));
+            return QString::fromStdString(image && image->damage.empty() ? image->target->sm() : "");
+        };
+        QCOMPARE(target(".o"), ptx);
+        QCOMPARE(target(".cubin"), cubin);
+        QVERIFY(!compiled(asked).outcomes[0].built);
+    }
+
+    void aFatbinOfWhichNothingFitsSaysWhatItHolds() {
+        fs::copy_file(fs::path(SLIPWAY_SOURCE_DIR) / "tests/data/images/scale_size.fatbin", at("in.fatbin"));
+        const auto report = compiled(request({source(SourceKind::prebuilt, "in.fatbin")}, {{75, {}}}));
+        QVERIFY2(problem(report.outcomes[0]).starts_with("in.fatbin for sm_75: it holds ") &&
+                     problem(report.outcomes[0]).find("of which nothing fits: it is for sm_") != std::string::npos,
+                 problem(report.outcomes[0]).c_str());
+        QVERIFY(files().empty());
+    }
+
     void maxnregReachesBothKinds() {
         write("a.ll", llvmIr("a"));
         write("c.cu", "extern \"C\" __global__ void c(float *p) { *p = 1; }\n");
