@@ -126,7 +126,7 @@ bool PtxReader::readTargets() {
 }
 
 void PtxReader::readAddressSize() {
-    m_image.addressSize = 32; // the manual's default
+    m_image.addressSize = 64; // the manual's default is 32, but a driver takes what has no such line as its own (measured)
     if (!m_token.is(Kind::directive, ".address_size"))
         return;
     advance();

@@ -15,7 +15,11 @@ namespace {
 
 constexpr const char *askBoard = "slipway device facts NAME --json, or name a profile with --target";
 
+constexpr int last32Bit = 89; // ptxas: "32-Bit addressing is not supported on sm_90 or higher architectures"
+
 Loadable runsOn(const PtxIsa &isa, const KernelImage &image, Capability device) {
+    if (image.kind == ImageKind::ptx && image.addressSize == 32 && device.number > last32Bit)
+        return {false, "PTX with .address_size 32 is not supported on sm_90 or higher"};
     return image.kind == ImageKind::cubin ? isa.cubinRuns(*image.target, device) : isa.ptxRuns(*image.target, device);
 }
 

@@ -151,6 +151,8 @@ std::optional<Loadable> PtxIsa::bySameChip(Capability image, Capability device, 
 }
 
 Loadable PtxIsa::ptxRuns(Capability target, Capability device) const {
+    if (target.flavour == Capability::Flavour::family && !m_families.contains(target.number) && find(target.baseline()))
+        return {false, fmt::format("there is no target {}: {} belongs to no family", target.sm(), target.baseline().sm())};
     if (auto same = bySameChip(target, device, "PTX"))
         return *same;
     const auto name = flavoured("PTX", target);

@@ -193,8 +193,9 @@ private Q_SLOTS:
         QCOMPARE(*image.sharedBytes, std::uint64_t(100 + 128));
     }
 
-    void withoutAnAddressSizeTheManualsDefaultHolds() {
-        QCOMPARE(readPtx(".version 8.2\n.target sm_87\n.entry k() { ret; }").addressSize, 32);
+    void withoutAnAddressSizeTheDriversOwnHolds() {
+        QCOMPARE(readPtx(".version 8.2\n.target sm_87\n.entry k() { ret; }").addressSize, 64);
+        QCOMPARE(readPtx(".version 8.2\n.target sm_87\n.address_size 32\n.entry k() { ret; }").addressSize, 32);
     }
 
     void aFileCutOffAnywhereIsDamagedOrRefused() {
