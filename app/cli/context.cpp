@@ -5,6 +5,7 @@
 #include "app/cli/context.h"
 
 #include "core/base/text.h"
+#include "core/device/identity.h"
 
 #include <chrono>
 #include <ctime>
@@ -68,6 +69,17 @@ std::string utcNow() {
 
 } // namespace
 
+Error withCommand(Error error, const std::string &name) {
+    const auto fingerprint = presentedFingerprint(error);
+    if (error.kind == ErrorKind::hostKeyUnknown)
+        error.hint += fmt::format(": slipway device trust {} --fingerprint {}", name, fingerprint);
+    else if (error.kind == ErrorKind::hostKeyChanged)
+        error.hint += fmt::format(": slipway device trust {} --replace --fingerprint {}", name, fingerprint);
+    else if (error.kind == ErrorKind::passwordNeeded && error.hint.empty())
+        error.hint = fmt::format("install a key, asked for the password once: slipway device authorize {} (SSH_ASKPASS answers without a terminal)", name);
+    return error;
+}
+
 Result<OpenBoard> openBoard(Context &context, const std::string &name, Progress &progress) {
     OpenBoard board{.device = TRY(findDevice(context.workspace, name)), .session = nullptr};
     Login login{.device = board.device};
@@ -78,15 +90,19 @@ Result<OpenBoard> openBoard(Context &context, const std::string &name, Progress 
             return board;
         }
         if (!answer(context, session.error(), login, attempt))
-            return std::unexpected(std::move(session).error().in(name));
+            return std::unexpected(withCommand(std::move(session).error(), name).in(name));
     }
 }
 
 Result<BoardFacts> freshFacts(Context &context, OpenBoard &board, const Catalog &catalog, Progress &progress) {
     auto facts = TRY(readFacts(*board.session, catalog, context.workspace.probes(), progress));
     TRY(saveFacts(context.workspace, board.device.name, facts));
+    if (const auto seen = seenAs(board.device, facts); !seenText(seen, board.device, facts).empty())
+        progress.warn(fmt::format("{}; {}", seenText(seen, board.device, facts), seenFix(seen, board.device)));
     if (board.device.machineId.empty() && facts.machineId)
         board.device.machineId = *facts.machineId;
+    if (board.device.serial.empty() && facts.serial)
+        board.device.serial = *facts.serial;
     if (const Target *known = catalog.recognise(facts); known && board.device.target.empty())
         board.device.target = known->id;
     board.device.lastSeen = utcNow();

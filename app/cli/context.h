@@ -35,6 +35,12 @@ struct OpenBoard {
 /// terminal those are errors that say what to do.
 [[nodiscard]] Result<OpenBoard> openBoard(Context &context, const std::string &name, Progress &progress);
 
+/// The same question or refusal with the command that answers it.
+[[nodiscard]] Error withCommand(Error error, const std::string &name);
+
+/// Installs a key on the board and proves that it opens: `key`, else the device's, else one that is made for it.
+[[nodiscard]] Result<int> authorizeDevice(Context &context, const std::string &name, const std::string &key, Progress &progress);
+
 /// Facts of the board on the other end, saved with the device (also its machine id, target and the time).
 [[nodiscard]] Result<BoardFacts> freshFacts(Context &context, OpenBoard &board, const Catalog &catalog, Progress &progress);
 
@@ -51,6 +57,7 @@ struct OpenBoard {
 void addTargets(CLI::App &app, Context &context);
 void addInspect(CLI::App &app, Context &context);
 void addDevice(CLI::App &app, Context &context);
+void addDeviceSetup(CLI::App &group, Context &context); ///< of `device`: trust, authorize, discover, watch
 void addVirtualBoard(CLI::App &app, Context &context);
 void addBuild(CLI::App &app, Context &context);
 void addAot(CLI::App &app, Context &context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slipway device add|list|facts|test|remove: the boards that the user saved.
+// slipway device add|list|facts|test|remove: the boards that the user saved. Setting them up is in devicesetup.cpp.
 
 #include "app/cli/context.h"
 #include "core/base/text.h"
@@ -12,10 +12,13 @@ namespace {
 
 struct AddOptions {
     std::string name, address, identity, target;
+    bool createKey = false;
 };
 
-Result<int> add(Context &context, const AddOptions &options) {
+Result<int> add(Context &context, const AddOptions &options, Progress &progress) {
     auto device = TRY(Device::fromAddress(options.name, options.address));
+    if (options.createKey && !options.identity.empty())
+        return failAs(ErrorKind::usage, "--create-key and --identity exclude each other");
     if (!options.identity.empty()) {
         device.identity = absolutePath(options.identity).string();
         if (!fs::exists(device.identity))
@@ -24,6 +27,8 @@ Result<int> add(Context &context, const AddOptions &options) {
     if (!options.target.empty())
         device.target = TRY(TRY(context.workspace.catalog()).target(options.target)).id;
     TRY(saveDevice(context.workspace, device));
+    if (options.createKey)
+        return authorizeDevice(context, device.name, {}, progress);
     std::fputs(fmt::format("added {}; next: slipway device test {}\n", device.name, device.name).c_str(), stderr);
     return 0;
 }
@@ -88,29 +93,35 @@ Result<int> showFacts(Context &context, const std::string &name, Progress &progr
     return 0;
 }
 
-/// Every item runs, whatever the one before it said.
+/// Every item runs, whatever the one before it said, and is shown as it comes.
 Result<int> test(Context &context, const std::string &name, Progress &progress) {
     const auto catalog = TRY(context.workspace.catalog());
     const auto device = TRY(findDevice(context.workspace, name));
-    auto board = openBoard(context, name, progress);
-    std::vector<Finding> items;
-    if (!board)
-        items = connectionFindings(device, board.error());
-    else
-        items = testDevice(*board->session, board->device, catalog, context.workspace.probes(), progress);
-    bool good = true;
+    int failed = 0;
+    int warned = 0;
     Json all = Json::array();
-    for (const auto &item : items) {
-        good = good && item.status != Status::fail && item.status != Status::unknown;
-        all.push_back({{"id", item.id}, {"status", statusName(item.status)}, {"found", item.found}, {"fix", item.fix}});
-        if (!context.json)
-            std::fputs(fmt::format("{:<8} {}: {}{}\n", statusName(item.status), item.id, item.found,
-                                   item.fix.empty() ? "" : " (" + item.fix + ")").c_str(), stdout);
-    }
+    const auto show = [&](const Finding &finding) {
+        failed += finding.status == Status::fail || finding.status == Status::unknown;
+        warned += finding.status == Status::warn;
+        all.push_back({{"id", finding.id}, {"status", statusName(finding.status)}, {"found", finding.found}, {"fix", finding.fix}});
+        if (context.json)
+            return;
+        std::fputs(fmt::format("{:<8} {}: {}{}\n", statusName(finding.status), finding.id, finding.found,
+                               finding.fix.empty() ? "" : " (" + finding.fix + ")").c_str(), stdout);
+        std::fflush(stdout);
+    };
+    auto board = openBoard(context, name, progress);
+    if (board)
+        (void)testDevice(*board->session, board->device, catalog, context.workspace.probes(), show, progress);
+    else
+        for (const auto &finding : connectionFindings(device, board.error()))
+            show(finding);
+    const bool good = failed == 0;
     if (context.json)
         context.print({{"device", name}, {"good", good}, {"items", all}});
     else
-        std::fputs(fmt::format("{} {}\n", name, good ? "is ready" : "needs attention").c_str(), stdout);
+        std::fputs(fmt::format("{} {}{}\n", name, good ? "is ready" : "needs attention",
+                               good && warned > 0 ? fmt::format(", with {} warnings", warned) : "").c_str(), stdout);
     return good ? 0 : 1;
 }
 
@@ -139,8 +150,9 @@ void addDevice(CLI::App &app, Context &context) {
     addCommand->add_option("NAME", options->name, "what you call it")->required();
     addCommand->add_option("ADDRESS", options->address, "USER@HOST[:PORT], or a Host of ~/.ssh/config")->required();
     addCommand->add_option("--identity", options->identity, "private key file");
+    addCommand->add_flag("--create-key", options->createKey, "make a key for it, install it on the board and prove the login");
     addCommand->add_option("--target", options->target, "kind of board; asked of the board when left out");
-    addCommand->callback([&context, options] { context.action = [options](Context &c, Progress &) { return add(c, *options); }; });
+    addCommand->callback([&context, options] { context.action = [options](Context &c, Progress &p) { return add(c, *options, p); }; });
 
     auto *listCommand = group->add_subcommand("list", "list the saved boards");
     addJson(*listCommand, context);
@@ -150,6 +162,7 @@ void addDevice(CLI::App &app, Context &context) {
     addJson(*named(*group, context, "facts", "read what is on a board", name, showFacts), context);
     addJson(*named(*group, context, "test", "check that a board can be reached and used", name, test), context);
     named(*group, context, "remove", "forget a board", name, [](Context &c, const std::string &n, Progress &) { return removeOne(c, n); });
+    addDeviceSetup(*group, context);
 }
 
 } // namespace slipway::cli

@@ -50,6 +50,8 @@ Result<BoardFacts> Engine::freshFacts(Session &session, Device &device, Progress
     device.lastSeen = isoNow();
     if (facts.machineId && device.machineId.empty())
         device.machineId = *facts.machineId;
+    if (facts.serial && device.serial.empty())
+        device.serial = *facts.serial;
     if (device.target.empty())
         if (const auto *target = m_catalog.recognise(facts))
             device.target = target->id;
@@ -75,6 +77,7 @@ Result<Device> Engine::startVirtualBoard(const VirtualBoardAsk &ask, Progress &p
         const auto *known = list->find(ask.name);
         device.target = known->target;
         device.machineId = known->machineId;
+        device.serial = known->serial;
         device.lastSeen = known->lastSeen;
     }
     TRY(saveDevice(m_workspace, device));

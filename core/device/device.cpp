@@ -87,6 +87,7 @@ Json Device::toJson() const {
     add("identity", identity);
     add("target", target);
     add("machine_id", machineId);
+    add("serial", serial);
     add("known_hosts", knownHosts);
     if (isVirtual)
         json["virtual"] = true;
@@ -109,6 +110,7 @@ Result<Device> Device::fromJson(const Json &json, std::string_view what) {
     device.identity = TRY(member<std::string>(json, "identity", {}, what));
     device.target = TRY(member<std::string>(json, "target", {}, what));
     device.machineId = TRY(member<std::string>(json, "machine_id", {}, what));
+    device.serial = TRY(member<std::string>(json, "serial", {}, what));
     device.knownHosts = TRY(member<std::string>(json, "known_hosts", {}, what));
     device.isVirtual = TRY(member<bool>(json, "virtual", false, what));
     device.lastSeen = TRY(member<std::string>(json, "last_seen", {}, what));

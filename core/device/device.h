@@ -25,6 +25,7 @@ struct Device {
     std::string identity;   ///< key file; empty = as ssh would choose
     std::string target;     ///< target id; empty = not known yet
     std::string machineId;  ///< of the board that was seen last
+    std::string serial;     ///< of the board that was seen last: its hardware's
     std::string knownHosts; ///< another known_hosts file (virtual boards); empty = the user's own
     bool isVirtual = false;
     std::string lastSeen; ///< ISO 8601, UTC

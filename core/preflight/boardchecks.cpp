@@ -3,6 +3,7 @@
 // The board itself: is it the right one, is there room, may programs run there, does its shell behave. A profile has no
 // disks and no clock: these checks are skipped then.
 
+#include "core/device/identity.h"
 #include "core/preflight/boardchecks.h"
 
 #include "core/base/text.h"
@@ -112,11 +113,16 @@ std::vector<Finding> checkBoardIdentity(const Evidence &evidence, Progress &) {
     const auto &id = evidence.facts.machineId;
     if (!evidence.expectedMachineId.empty() && !id)
         findings.push_back(notKnown("board", "no machine id of the board", askBoard));
-    else if (!evidence.expectedMachineId.empty() && *id != evidence.expectedMachineId)
-        findings.push_back(
-            of(Status::fail, "board", "machine id " + printable(*id), evidence.expectedMachineId + ", as the last time",
-               "another board answers at this address, or this one was flashed again",
-               "check the address; if it was flashed: slipway device remove NAME, then slipway device add"));
+    const Device last{.name = "NAME", .machineId = evidence.expectedMachineId, .serial = evidence.expectedSerial};
+    if (const auto seen = seenAs(last, evidence.facts); seen == SeenAs::another)
+        findings.push_back(of(Status::fail, "board", "serial number " + printable(*evidence.facts.serial),
+                              evidence.expectedSerial + ", as the last time",
+                              "another board answers at this address: the serial number is its hardware's", seenFix(seen, last)));
+    else if (seen == SeenAs::reflashed || seen == SeenAs::unclear)
+        findings.push_back(of(Status::fail, "board", "machine id " + printable(*id), evidence.expectedMachineId + ", as the last time",
+                              seen == SeenAs::reflashed ? "the same board (its serial number says so) was reflashed: its system is new"
+                                                        : "another board answers at this address, or this one was flashed again",
+                              "check the address; if it was flashed: slipway device trust NAME --replace"));
     if (evidence.sysroot && !evidence.sysroot->l4t.empty() && evidence.facts.l4t &&
         *evidence.facts.l4t != evidence.sysroot->l4t)
         findings.push_back(of(Status::warn, "sysroot", fmt::format("taken at L4T {}", evidence.sysroot->l4t),

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `slipway device test`: is this board ready to be deployed to. Reads the facts once; each item looks at its own part.
+// `slipway device test`: is this board ready to be deployed to. Every item is said as soon as it is known, and none hides
+// another.
 
 #include "core/preflight/devicetest.h"
 
+#include "core/base/text.h"
+#include "core/device/identity.h"
+
+#include <algorithm>
 #include <cstdlib>
 
 namespace slipway {
@@ -18,11 +23,11 @@ Finding item(const char *id, Status status, std::string found, std::string fix =
 }
 
 Finding identity(const Device &device, const BoardFacts &facts) {
-    if (!facts.machineId)
-        return item("identity", Status::unknown, "the board has no readable machine id");
-    if (!device.machineId.empty() && device.machineId != *facts.machineId)
-        return item("identity", Status::warn, "this is not the board that was seen last under this name",
-                    fmt::format("reflashed? then: slipway device remove {}, and add it again", device.name));
+    if (!facts.machineId && !facts.serial)
+        return item("identity", Status::unknown, "the board has no readable machine id and no serial number");
+    const auto seen = seenAs(device, facts);
+    if (const auto text = seenText(seen, device, facts); !text.empty())
+        return item("identity", Status::warn, text, seenFix(seen, device));
     return item("identity", Status::pass, facts.model.value_or("model unknown"));
 }
 
@@ -43,9 +48,37 @@ Finding tools(const BoardFacts &facts) {
             return item("tools", Status::fail, fmt::format("{} is missing: a deploy needs it", needed),
                         fmt::format("on the board: sudo apt-get install {}", needed == std::string_view("tar") ? "tar" : "coreutils"));
     }
-    if (!facts.tools->contains("rsync"))
-        return item("tools", Status::warn, "rsync is missing: deploys work, a sysroot cannot be synced", "on the board: sudo apt-get install rsync");
-    return item("tools", Status::pass, "tar, sha256sum and rsync are there");
+    return item("tools", Status::pass, "tar and sha256sum are there");
+}
+
+Finding transfer(const BoardFacts &facts) {
+    if (!facts.tools)
+        return item("file transfer", Status::unknown, "could not be listed");
+    const bool rsync = facts.tools->contains("rsync");
+    const bool sftp = facts.tools->contains("sftp");
+    if (!rsync)
+        return item("file transfer", Status::warn, fmt::format("rsync is missing{}: deploys work, a sysroot cannot be synced", sftp ? "" : ", and so is sftp"),
+                    "on the board: sudo apt-get install rsync");
+    return item("file transfer", Status::pass, sftp ? "rsync and sftp are there" : "rsync is there; sftp is not, and Slipway does not need it");
+}
+
+/// Writes a file where releases and programs go, and removes it.
+Finding writeAccess(Session &session, Progress &progress) {
+    constexpr const char *script = "cd \"$HOME\" || exit 3; umask 077; f=.slipway-test.$$; (echo slipway >\"$f\") 2>&1 || exit 4; "
+                                   "read -r a <\"$f\"; rm -f \"$f\"; [ \"$a\" = slipway ] || exit 5; [ -w /opt ] && echo opt";
+    const auto finished = session.run({"sh", "-c", script}, progress);
+    if (!finished)
+        return item("write access", Status::unknown, finished.error().message, finished.error().hint);
+    const std::string said = printable(trimmed(finished->output), 120);
+    switch (finished->exitCode) {
+    case 3: return item("write access", Status::fail, "there is no home directory", "make one on the board, or log in as another user");
+    case 4: return item("write access", Status::fail, "the home directory cannot be written: " + said, "is its disk full or mounted read-only? or log in as another user");
+    case 5: return item("write access", Status::fail, "what was written to the home directory was not there: " + said, "is its disk full?");
+    default: break;
+    }
+    if (said.ends_with("opt"))
+        return item("write access", Status::pass, "the home directory and /opt can be written");
+    return item("write access", Status::pass, "the home directory can be written; /opt cannot: releases go to the home directory or where deploy.dest says");
 }
 
 Finding room(const BoardFacts &facts) {
@@ -88,20 +121,31 @@ std::vector<Finding> connectionFindings(const Device &device, const Error &error
     if (trusted)
         findings.push_back(item("host key", Status::pass, "is the known one"));
     findings.push_back(item(!reached ? "reachable" : !trusted ? "host key" : "login", Status::fail, error.message, error.hint));
+    for (const char *id : {"host key", "login", "write access", "identity", "quiet shell", "tools", "file transfer", "space", "clock", "driver"})
+        if (std::ranges::none_of(findings, [&](const Finding &finding) { return finding.id == id; }))
+            findings.push_back(item(id, Status::skipped, "not tried: there is no login"));
     return findings;
 }
 
-std::vector<Finding> testDevice(Session &session, const Device &device, const Catalog &catalog, const ProbePrograms &probes, Progress &progress) {
-    std::vector<Finding> findings{item("reachable", Status::pass, fmt::format("{} answers", device.host)),
-                                  item("host key", Status::pass, session.fingerprint()),
-                                  item("login", Status::pass, device.user.empty() ? "works" : "works as " + device.user)};
+std::vector<Finding> testDevice(Session &session, const Device &device, const Catalog &catalog, const ProbePrograms &probes,
+                                const FindingSink &found, Progress &progress) {
+    std::vector<Finding> findings;
+    const auto add = [&](Finding finding) {
+        if (found)
+            found(finding);
+        findings.push_back(std::move(finding));
+    };
+    add(item("reachable", Status::pass, fmt::format("{} answers", device.host)));
+    add(item("host key", Status::pass, session.fingerprint()));
+    add(item("login", Status::pass, device.user.empty() ? "works" : "works as " + device.user));
+    add(writeAccess(session, progress));
     const auto facts = readFacts(session, catalog, probes, progress);
-    if (!facts) {
-        findings.push_back(item("facts", Status::fail, facts.error().message, facts.error().hint));
-        return findings;
-    }
-    for (const auto &finding : {identity(device, *facts), shell(*facts), tools(*facts), room(*facts), clock(*facts), driver(*facts)})
-        findings.push_back(finding);
+    if (!facts)
+        add(item("facts", Status::fail, facts.error().message, facts.error().hint));
+    const BoardFacts none;
+    for (const auto &finding : {identity(device, facts.value_or(none)), shell(facts.value_or(none)), tools(facts.value_or(none)),
+                                transfer(facts.value_or(none)), room(facts.value_or(none)), clock(facts.value_or(none)), driver(facts.value_or(none))})
+        add(finding);
     return findings;
 }
 

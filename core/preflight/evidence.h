@@ -42,6 +42,7 @@ struct Evidence {
     Session *session = nullptr;    ///< live board
     std::string dest;              ///< where it would be deployed; empty = the package's own
     std::string expectedMachineId; ///< of the device entry; empty = first time
+    std::string expectedSerial{};  ///< the same
     ProbePrograms probes;
 
     std::vector<ShippedKernel> kernels = {}; ///< read by preflight()

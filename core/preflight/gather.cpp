@@ -18,6 +18,7 @@ Result<Evidence> gatherEvidence(const EvidenceRequest &request) {
                       .session = request.session,
                       .dest = request.dest.empty() ? request.package.manifest.dest : request.dest,
                       .expectedMachineId = request.device.machineId,
+                      .expectedSerial = request.device.serial,
                       .probes = request.workspace.probes()};
     if (!request.target.empty())
         evidence.target = TRY(request.catalog.target(request.target));
