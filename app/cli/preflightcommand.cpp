@@ -4,12 +4,17 @@
 
 #include "app/cli/preflightcommand.h"
 
+#include "core/deploy/remedy.h"
+
+#include <ctime>
+
 namespace slipway::cli {
 
 namespace {
 
 struct Options {
-    std::string package, target, facts, device, dest;
+    std::string package, target, facts, device, dest, project;
+    bool fix = false;
 };
 
 const char *mark(Status status) {
@@ -23,29 +28,68 @@ const char *mark(Status status) {
     return "";
 }
 
-Result<int> run(Context &context, const Options &options, Progress &progress) {
-    if (int(!options.target.empty()) + int(!options.facts.empty()) + int(!options.device.empty()) != 1)
-        return failAs(ErrorKind::usage, "give one of --target T, --facts FILE and --device D: what to check the package against");
-    const auto catalog = TRY(context.workspace.catalog());
-    const auto package = TRY(Package::open(absolutePath(options.package), progress));
+/// What a pre-flight is against: a profile, saved facts or a live board.
+struct Against {
     OpenBoard board;
     BoardFacts facts;
     std::string source;
+};
+
+Result<Against> against(Context &context, const Options &options, const Catalog &catalog, Progress &progress) {
+    Against chosen;
     if (!options.device.empty()) {
-        board = TRY(openBoard(context, options.device, progress));
-        facts = TRY(freshFacts(context, board, catalog, progress));
-        source = options.device + ", now";
+        chosen.board = TRY(openBoard(context, options.device, progress));
+        chosen.facts = TRY(freshFacts(context, chosen.board, catalog, progress));
+        chosen.source = options.device + ", now";
     } else if (!options.facts.empty()) {
-        facts = TRY(BoardFacts::fromJson(TRY(readJsonFile(absolutePath(options.facts))), options.facts));
-        source = options.facts;
+        chosen.facts = TRY(BoardFacts::fromJson(TRY(readJsonFile(absolutePath(options.facts))), options.facts));
+        chosen.source = savedFactsSource(options.facts, chosen.facts, long(std::time(nullptr)));
     } else {
-        facts = catalog.profileFacts(TRY(catalog.target(options.target)));
-        source = "profile " + options.target;
+        chosen.facts = catalog.profileFacts(TRY(catalog.target(options.target)));
+        chosen.source = "profile " + options.target;
     }
-    const auto evidence = TRY(gatherEvidence({.package = package, .catalog = catalog, .facts = facts, .profileOnly = !options.target.empty(), .factsSource = source,
-                                              .target = options.target, .dest = options.dest, .device = board.device,
-                                              .session = board.session.get(), .workspace = context.workspace}));
-    const auto verdict = TRY(preflight(evidence, progress));
+    return chosen;
+}
+
+Result<Evidence> evidenceOf(Context &context, const Options &options, const Package &package, const Catalog &catalog, const Against &chosen) {
+    return gatherEvidence({.package = package, .catalog = catalog, .facts = chosen.facts, .profileOnly = !options.target.empty(),
+                           .factsSource = chosen.source, .target = options.target, .dest = options.dest, .device = chosen.board.device,
+                           .session = chosen.board.session.get(), .workspace = context.workspace});
+}
+
+/// Performs what is safe, and says each; returns whether anything was done.
+Result<bool> fix(Context &context, const Options &options, Package &package, const Evidence &evidence, const Verdict &verdict, Progress &progress) {
+    std::optional<AssembleRequest> rebuild;
+    if (!options.project.empty()) {
+        if (!evidence.target)
+            return failAs(ErrorKind::usage, "--fix cannot rebuild: it is not known which kind of board this is");
+        rebuild = AssembleRequest{.project = TRY(Project::open(absolutePath(options.project))), .target = *evidence.target, .facts = evidence.facts,
+                                  .catalog = evidence.catalog, .workspace = context.workspace,
+                                  .tools = findKernelTools(context.workspace.bin, context.workspace.resources), .sysroot = evidence.sysroot};
+    }
+    const auto remedies = remediesFor(verdict, package, evidence, rebuild);
+    for (const auto &remedy : remedies) {
+        TRY_IN(remedy.perform(progress), remedy.id);
+        std::fputs(fmt::format("fixed: {}\n", remedy.description).c_str(), stderr);
+    }
+    if (remedies.empty())
+        std::fputs("nothing here can be fixed by itself\n", stderr);
+    return !remedies.empty();
+}
+
+Result<int> run(Context &context, const Options &options, Progress &progress) {
+    if (int(!options.target.empty()) + int(!options.facts.empty()) + int(!options.device.empty()) != 1)
+        return failAs(ErrorKind::usage, "give one of --target T, --facts FILE and --device D: what to check the package against");
+    if (!options.project.empty() && !options.fix)
+        return failAs(ErrorKind::usage, "--project is what --fix rebuilds from: give both, or neither");
+    const auto catalog = TRY(context.workspace.catalog());
+    auto package = TRY(Package::open(absolutePath(options.package), progress));
+    const auto chosen = TRY(against(context, options, catalog, progress));
+    auto verdict = TRY(preflight(TRY(evidenceOf(context, options, package, catalog, chosen)), progress));
+    if (options.fix && TRY(fix(context, options, package, TRY(evidenceOf(context, options, package, catalog, chosen)), verdict, progress))) {
+        package = TRY(Package::open(absolutePath(options.package), progress));
+        verdict = TRY(preflight(TRY(evidenceOf(context, options, package, catalog, chosen)), progress));
+    }
     if (context.json)
         context.print(verdict.toJson());
     else
@@ -79,6 +123,8 @@ void addPreflight(CLI::App &app, Context &context) {
     command->add_option("--facts", options->facts, "against saved facts");
     command->add_option("--device", options->device, "against the live board");
     command->add_option("--dest", options->dest, "where it would go; the package says so otherwise");
+    command->add_flag("--fix", options->fix, "do what is safe: conf/env, library paths of this machine, modes; with --project also compile again");
+    command->add_option("--project", options->project, "the project that the package was made of");
     addJson(*command, context);
     command->callback([&context, options] { context.action = [options](Context &c, Progress &p) { return run(c, *options, p); }; });
 }

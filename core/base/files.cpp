@@ -38,8 +38,11 @@ Result<void> writeAll(int descriptor, std::string_view bytes) {
 
 Result<std::string> readHead(const fs::path &file, std::size_t count) {
     std::error_code error;
-    if (fs::is_directory(file, error))
+    const auto type = fs::status(file, error).type();
+    if (type == fs::file_type::directory)
         return cannot("read", file, EISDIR);
+    if (type == fs::file_type::fifo || type == fs::file_type::socket) // opening one waits for somebody
+        return fail("cannot read {}: it is no plain file", printable(file.string()));
     std::ifstream in(file, std::ios::binary);
     if (!in)
         return cannot("read", file);

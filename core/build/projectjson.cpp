@@ -136,23 +136,6 @@ Result<void> knownKeys(const Json &object, const std::vector<std::string> &known
     return {};
 }
 
-bool isProjectName(std::string_view text) {
-    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    return !text.empty() && text.size() <= 64 && text.front() != '.' && text.front() != '-'
-           && text.find_first_not_of(letters) == std::string_view::npos;
-}
-
-std::string projectNameFrom(std::string_view text) {
-    std::string name(text.substr(0, 64));
-    for (auto &c : name) {
-        if (!isProjectName(std::string{'a', c}))
-            c = '_';
-    }
-    if (!name.empty() && (name.front() == '.' || name.front() == '-'))
-        name.front() = '_';
-    return name.empty() ? "project" : name;
-}
-
 Result<void> readBuild(const Json &json, BuildSettings &build) {
     constexpr std::string_view what = "slipway.json: build";
     if (!json.is_object())

@@ -12,6 +12,8 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include <QFile>
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -248,6 +250,16 @@ std::vector<std::vector<FatbinMember>> unpackFatbins(std::string_view bytes) {
     else
         readSections(bytes, unpack);
     return found;
+}
+
+Result<std::vector<KernelImage>> fatbinsInElfFile(const fs::path &file) {
+    QFile mapped(QString::fromStdString(file.string()));
+    if (!mapped.open(QIODevice::ReadOnly))
+        return fail("cannot read {}: {}", file.string(), mapped.errorString().toStdString());
+    const auto *start = mapped.size() > 0 ? mapped.map(0, mapped.size()) : nullptr;
+    if (!start)
+        return fail("cannot read {}: {}", file.string(), mapped.errorString().toStdString());
+    return fatbinsInElf({reinterpret_cast<const char *>(start), std::size_t(mapped.size())});
 }
 
 } // namespace slipway

@@ -11,7 +11,7 @@ namespace slipway {
 
 namespace {
 
-/// A ggml type: `elements` of a row are packed into `bytes`.
+/// A ggml type: `elements` of a row are packed into `bytes`; 0 = of a type whose sizes are not known here.
 struct BlockType {
     const char *name;
     unsigned elements;
@@ -27,9 +27,20 @@ std::optional<BlockType> blockType(std::uint32_t type) {
         {18, {"IQ3_XXS", 256, 98}}, {19, {"IQ1_S", 256, 50}},   {20, {"IQ4_NL", 32, 18}},   {21, {"IQ3_S", 256, 110}},
         {22, {"IQ2_S", 256, 82}},   {23, {"IQ4_XS", 256, 136}}, {24, {"I8", 1, 1}},         {25, {"I16", 1, 2}},
         {26, {"I32", 1, 4}},        {27, {"I64", 1, 8}},        {28, {"F64", 1, 8}},        {29, {"IQ1_M", 256, 56}},
-        {30, {"BF16", 1, 2}},       {34, {"TQ1_0", 256, 54}},   {35, {"TQ2_0", 256, 66}},   {39, {"MXFP4", 32, 17}}};
+        {30, {"BF16", 1, 2}},       {34, {"TQ1_0", 256, 54}},   {35, {"TQ2_0", 256, 66}},   {39, {"MXFP4", 32, 17}},
+        {40, {"NVFP4", 64, 36}},    {41, {"Q1_0", 0, 0}},       {42, {"Q2_0", 0, 0}}};
     const auto found = types.find(type);
     return found == types.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Why a type number is none: ggml.h keeps the numbers of removed types free, and forks add their own behind the end
+/// (llama.cpp #11975: 42, long before ggml had that many).
+std::string whyUnknown(std::uint32_t type) {
+    constexpr std::uint32_t newest = 42;
+    if (type == 4 || type == 5 || (type >= 31 && type <= 33) || (type >= 36 && type <= 38))
+        return fmt::format("was removed from ggml: no runtime of today reads type {}", type);
+    return type > newest ? fmt::format("does not exist: ggml's newest type is {}, so it comes from a fork or the file is damaged", newest)
+                         : std::string("is unknown");
 }
 
 constexpr std::uint32_t textType = 8, arrayType = 9;
@@ -152,7 +163,9 @@ bool GgufReader::readTensor() {
     const auto count = detail::elements(tensor.shape);
     tensor.dtype = block ? block->name : fmt::format("type {}", *type);
     if (!block)
-        detail::addDamage(m_model, fmt::format("tensor {}: the dtype {} is unknown", tensor.name, *type));
+        detail::addDamage(m_model, fmt::format("tensor {}: the dtype {} {}", tensor.name, *type, whyUnknown(*type)));
+    else if (block->elements == 0)
+        tensor.bytes = 0;
     else if (!count || *count / block->elements > UINT64_MAX / block->bytes)
         detail::addDamage(m_model, fmt::format("tensor {}: its shape overflows", tensor.name));
     else

@@ -48,6 +48,8 @@ struct KernelImage {
 [[nodiscard]] KernelImage readFatbin(std::string_view bytes);
 /// All fatbins inside a host ELF's .nv_fatbin / __nv_relfatbin sections.
 [[nodiscard]] std::vector<KernelImage> fatbinsInElf(std::string_view elf);
+/// The same of a file, which is mapped: CUDA's own libraries have gigabytes.
+[[nodiscard]] Result<std::vector<KernelImage>> fatbinsInElfFile(const fs::path &file);
 
 /// One image of a fatbin, unpacked.
 struct FatbinMember {

@@ -78,6 +78,22 @@ std::string numpyDtype(std::string_view descr) {
     return found == names.end() ? printable(descr, 40) : found->second;
 }
 
+/// A plan's header: "ftrt", a serialisation version, and for version 0 TensorRT's own version in bytes 24 to 27 (as
+/// trtexec --getPlanVersionOnly reads it).
+ModelFile readPlan(std::string_view bytes) {
+    ModelFile model{.format = "tensorrt", .bytes = bytes.size()};
+    ByteReader reader(bytes);
+    (void)reader.take(4);
+    const auto layout = reader.number<std::uint32_t>();
+    const auto version = reader.take(16) ? reader.take(4) : std::nullopt;
+    if (!version)
+        detail::addDamage(model, "it ends inside its header: it is truncated");
+    else if (layout == 0 && bytes[0] == 'f')
+        model.metadata["tensorrt"] = fmt::format("{}.{}.{}", int(std::uint8_t((*version)[0])),
+                                                 int(std::uint8_t((*version)[1])), int(std::uint8_t((*version)[2])));
+    return model;
+}
+
 bool looksLikeOnnx(std::string_view bytes) {
     // Field 1 (ir_version, a small number), then producer, versions, domain, graph or operator set.
     return bytes.size() > 3 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 0x20 &&
@@ -130,7 +146,7 @@ ModelFile readModel(std::string_view bytes, bool isNamedOnnx) {
     if (bytes.starts_with(numpyStart))
         return readNumpy(bytes);
     if (bytes.starts_with("ftrt") || bytes.starts_with("ptrt")) // TensorRT's magic number, as its loader checks it
-        return {.format = "tensorrt", .bytes = bytes.size()};
+        return readPlan(bytes);
     if (looksLikeSafetensors(bytes))
         return readSafetensors(bytes);
     if (isNamedOnnx || looksLikeOnnx(bytes))

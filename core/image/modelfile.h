@@ -24,6 +24,9 @@ struct ModelFile {
     std::vector<Tensor> tensors;
     std::map<std::string, std::uint64_t> dtypes; ///< dtype -> number of tensors
     std::map<std::string, std::string> metadata;
+    std::string quantisation; ///< the text of its "quantization_config" (JSON, not checked), where it has one
+    /// Files beside it that hold tensor data (ONNX) -> the bytes that each must have at least.
+    std::map<std::string, std::uint64_t> external;
     std::uint64_t bytes = 0;
     std::vector<std::string> damage; ///< truncated, offsets out of range, overlapping …
 };

@@ -12,7 +12,7 @@ namespace slipway {
 [[nodiscard]] ModelFile readSafetensors(std::string_view bytes);
 /// Metadata (texts and numbers) and the table of tensors.
 [[nodiscard]] ModelFile readGguf(std::string_view bytes);
-/// Initialisers of the main graph; the external files that hold their data, one a line, as metadata "external data".
+/// Initialisers of the main graph, and the external files that hold their data.
 [[nodiscard]] ModelFile readOnnx(std::string_view bytes);
 /// dtype and shape of a .npy file.
 [[nodiscard]] ModelFile readNumpy(std::string_view bytes);

@@ -6,8 +6,8 @@
 #include "core/base/text.h"
 #include "core/image/modelreaders.h"
 
+#include <algorithm>
 #include <array>
-#include <set>
 
 namespace slipway {
 
@@ -109,19 +109,31 @@ void addDimensions(std::string_view packed, Tensor &tensor) {
     }
 }
 
-/// The value of "location" in an external_data entry (field 13: key 1, value 2).
-std::string locationIn(std::string_view entry) {
+/// Where the data of a tensor is, when it is in another file (onnx.proto, external_data).
+struct ExternalData {
+    std::string location;
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+};
+
+/// One entry of external_data (field 13: key 1, value 2).
+void readExternal(std::string_view entry, ExternalData &data) {
     std::string_view key, value;
     Message message(entry);
     while (const auto field = message.next())
         (field->number == 1 ? key : value) = field->bytes;
-    return key == "location" ? std::string(value) : std::string();
+    if (key == "location")
+        data.location = printable(value, 1000);
+    else if (key == "offset")
+        data.offset = parseNumber(value).value_or(0);
+    else if (key == "length")
+        data.length = parseNumber(value).value_or(0);
 }
 
-bool readInitialiser(std::string_view bytes, ModelFile &model, std::set<std::string> &external) {
+bool readInitialiser(std::string_view bytes, ModelFile &model) {
     Tensor tensor;
     bool isExternal = false;
-    std::string location;
+    ExternalData data;
     Message message(bytes);
     while (const auto field = message.next()) {
         switch (field->number) {
@@ -138,8 +150,7 @@ bool readInitialiser(std::string_view bytes, ModelFile &model, std::set<std::str
             tensor.bytes = field->bytes.size();
             break;
         case 13:
-            if (auto found = locationIn(field->bytes); !found.empty())
-                location = std::move(found);
+            readExternal(field->bytes, data);
             break;
         case 14:
             isExternal = field->value == 1;
@@ -148,9 +159,12 @@ bool readInitialiser(std::string_view bytes, ModelFile &model, std::set<std::str
             break;
         }
     }
-    if (isExternal && !location.empty())
-        external.insert(printable(location, 1000));
-    if (isExternal && location.empty())
+    if (isExternal && !data.location.empty()) {
+        auto &least = model.external[data.location];
+        least = std::max(least, data.offset > UINT64_MAX - data.length ? UINT64_MAX : data.offset + data.length);
+        tensor.bytes = data.length;
+    }
+    if (isExternal && data.location.empty())
         detail::addDamage(model, fmt::format("tensor {} is in another file, but does not say in which", tensor.name));
     detail::addTensor(model, std::move(tensor));
     return !message.broken;
@@ -160,7 +174,6 @@ bool readInitialiser(std::string_view bytes, ModelFile &model, std::set<std::str
 
 ModelFile readOnnx(std::string_view bytes) {
     ModelFile model{.format = "onnx", .bytes = bytes.size()};
-    std::set<std::string> external;
     Message message(bytes);
     bool hasGraph = false;
     bool whole = true;
@@ -175,7 +188,7 @@ ModelFile readOnnx(std::string_view bytes) {
         Message graph(field->bytes);
         while (const auto part = graph.next()) {
             if (part->number == 5 && model.tensors.size() < 1'000'000)
-                whole = readInitialiser(part->bytes, model, external) && whole;
+                whole = readInitialiser(part->bytes, model) && whole;
         }
         whole = whole && !graph.broken;
     }
@@ -183,8 +196,6 @@ ModelFile readOnnx(std::string_view bytes) {
         detail::addDamage(model, "it is truncated or damaged: a field does not fit");
     else if (!hasGraph)
         detail::addDamage(model, "it has no graph");
-    if (!external.empty())
-        model.metadata["external data"] = fmt::format("{}", fmt::join(external, "\n"));
     return model;
 }
 

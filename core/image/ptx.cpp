@@ -239,10 +239,13 @@ void PtxReader::readBody(std::string_view owner) {
         depth -= m_token.is('}');
         if (m_token.kind == Kind::word && m_external.contains(m_token.text))
             m_called.emplace(m_token.text);
-        if (m_token.is(Kind::directive, ".shared"))
+        if (m_token.is(Kind::directive, ".shared")) {
             readShared();
-        else
-            advance();
+            continue;
+        }
+        if (depth > 0 && m_external.empty()) // else words may be calls
+            m_lexer.skipPlain();
+        advance();
     } while (depth > 0 && !atEnd());
     if (depth > 0)
         damage(fmt::format("it ends inside the body of {} ({} \"}}\" missing): it is truncated", printable(owner, 80),

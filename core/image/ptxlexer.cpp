@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace slipway {
 
@@ -23,6 +24,17 @@ bool isDigit(char c) {
 bool isBlank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
 }
+
+/// Characters at which skipPlain looks closer: 1 = the end of plain text, 2 = maybe ".shared".
+constexpr std::array<std::uint8_t, 256> closer = [] {
+    std::array<std::uint8_t, 256> table{};
+    for (std::size_t c = 0; c < table.size(); ++c)
+        table[c] = c >= 0x80 || (c < 0x20 && !(c >= '\t' && c <= '\r'));
+    for (const char c : {'{', '}', '/', '"'})
+        table[std::size_t(c)] = 1;
+    table['.'] = 2;
+    return table;
+}();
 
 template <typename Predicate>
 std::size_t lengthWhile(std::string_view text, std::size_t from, Predicate belongs) {
@@ -104,6 +116,20 @@ PtxToken PtxLexer::takeString() {
         return take(PtxToken::Kind::string, std::min(at, m_rest.size()));
     }
     return take(PtxToken::Kind::string, at + 1);
+}
+
+void PtxLexer::skipPlain() {
+    std::size_t at = 0;
+    for (; at < m_rest.size(); ++at) {
+        const auto kind = closer[static_cast<unsigned char>(m_rest[at])];
+        if (kind == 0)
+            continue;
+        const auto inWord = [&] { return at > 0 && (isLetter(m_rest[at - 1]) || isDigit(m_rest[at - 1])); };
+        if (kind == 1 || (m_rest.substr(at, 7) == ".shared" && !inWord()))
+            break;
+    }
+    m_line += int(std::count(m_rest.begin(), m_rest.begin() + std::ptrdiff_t(at), '\n'));
+    m_rest.remove_prefix(at);
 }
 
 PtxToken PtxLexer::next() {

@@ -35,6 +35,9 @@ public:
     explicit PtxLexer(std::string_view text);
 
     [[nodiscard]] PtxToken next();
+    /// Skips tokens that say nothing about a function's body: all but braces, texts, comments, characters that PTX does not
+    /// have, and declarations in shared memory. Most of a PTX file is such text.
+    void skipPlain();
     /// `// meta:key=value` lines so far.
     std::map<std::string, std::string> meta;
     std::vector<std::string> damage;

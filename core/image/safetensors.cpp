@@ -76,6 +76,8 @@ void readMetadata(const Json &json, ModelFile &model) {
     for (const auto &[key, value] : json.items()) {
         if (value.is_string())
             model.metadata[printable(key)] = printable(value.get<std::string>(), 1000);
+        if (value.is_string() && key == "quantization_config")
+            model.quantisation = value.get<std::string>();
     }
 }
 

@@ -60,11 +60,13 @@ std::optional<Finding> archOf(const ShippedElf &shipped, const std::string &arch
     return std::nullopt;
 }
 
-/// "2.38" of "GLIBC_2.38" for `prefix` "GLIBC_"; nothing for GLIBC_PRIVATE, CXXABI_TM_1 and the like.
+/// "2.38" of "GLIBC_2.38", and "2.36" of GLIBC_ABI_DT_RELR, which glibc has since 2.36 (its NEWS), for `prefix` "GLIBC_"; nothing for GLIBC_PRIVATE, CXXABI_TM_1 and the like.
 std::optional<std::string_view> versionAfter(std::string_view version, std::string_view prefix) {
     if (!version.starts_with(prefix))
         return std::nullopt;
     version.remove_prefix(prefix.size());
+    if (version == "ABI_DT_RELR")
+        return "2.36";
     if (version.empty() || version.find_first_not_of("0123456789.") != std::string_view::npos)
         return std::nullopt;
     return version;
@@ -109,8 +111,9 @@ std::string shippedDefinition(const Evidence &evidence, std::string_view soname,
     return newest;
 }
 
-std::string fileName(const std::string &path) {
-    return path.substr(path.rfind('/') + 1);
+bool hasStubs(std::string_view path) {
+    const auto pieces = split(path, '/');
+    return std::find(pieces.begin(), pieces.end(), "stubs") != pieces.end();
 }
 
 /// Paths that a board's own system has; anything else in an RPATH was true only where the program was built.
@@ -123,12 +126,11 @@ bool isBoardPath(std::string_view path) {
     });
 }
 
-bool hasStubs(std::string_view path) {
-    const auto pieces = split(path, '/');
-    return std::find(pieces.begin(), pieces.end(), "stubs") != pieces.end();
-}
-
 } // namespace
+
+bool isPathForBoards(std::string_view piece) {
+    return !piece.empty() && !hasStubs(piece) && isBoardPath(piece);
+}
 
 std::vector<Finding> checkElfArch(const Evidence &evidence, Progress &) {
     if (evidence.elves.empty())
@@ -181,44 +183,6 @@ std::vector<Finding> checkLibstdcxx(const Evidence &evidence, Progress &) {
     return needed ? findings : skippedBecause("no binary needs the C++ library");
 }
 
-std::vector<Finding> checkNeededLibs(const Evidence &evidence, Progress &) {
-    if (evidence.elves.empty())
-        return skippedBecause("the package holds no ELF files");
-    std::set<std::string> there;
-    std::vector<Finding> findings;
-    for (const auto &shipped : evidence.elves) {
-        there.insert(fileName(shipped.path));
-        there.insert(shipped.elf.soname);
-        if (fileName(shipped.path).starts_with("libcuda.so"))
-            findings.push_back(failed(shipped.path, "the driver library (or its stub)", "the board's own libcuda.so.1",
-                                      "a stub answers every call with CUDA_ERROR_STUB_LIBRARY (34), and a driver must "
-                                      "match its kernel module",
-                                      "remove it from the package"));
-    }
-    if (!evidence.facts.libraries) {
-        if (evidence.profileOnly && findings.empty())
-            return skippedBecause("a profile does not list the board's libraries: --facts or --device does");
-        findings.push_back(notKnown("package", "no list of the board's libraries", askBoard));
-        return findings;
-    }
-    there.insert(evidence.facts.libraries->begin(), evidence.facts.libraries->end());
-    if (evidence.facts.cudaDriver)
-        there.insert("libcuda.so.1");
-    for (const auto &shipped : evidence.elves) {
-        std::vector<std::string> missing;
-        for (const auto &name : shipped.elf.needed) {
-            if (!there.contains(fileName(name)) && !fileName(name).starts_with("ld-linux"))
-                missing.push_back(printable(name));
-        }
-        if (!missing.empty())
-            findings.push_back(failed(
-                shipped.path, fmt::format("needs {}", fmt::join(missing, ", ")), "each in the package or on the board",
-                "the loader stops at the first library that it cannot find",
-                "install what brings them on the board, or ship them beside the program with an $ORIGIN path"));
-    }
-    return findings;
-}
-
 std::vector<Finding> checkRpath(const Evidence &evidence, Progress &) {
     if (evidence.elves.empty())
         return skippedBecause("the package holds no ELF files");
@@ -228,7 +192,7 @@ std::vector<Finding> checkRpath(const Evidence &evidence, Progress &) {
         paths.insert(paths.end(), shipped.elf.runpath.begin(), shipped.elf.runpath.end());
         std::vector<std::string> wrong;
         for (const auto &path : paths) {
-            if (path.empty() || hasStubs(path) || !isBoardPath(path))
+            if (!isPathForBoards(path))
                 wrong.push_back(path.empty() ? "an empty path (the current directory)" : printable(path));
         }
         if (!wrong.empty())

@@ -10,7 +10,13 @@ namespace slipway {
 [[nodiscard]] std::vector<Finding> checkGlibc(const Evidence &evidence, Progress &progress);
 [[nodiscard]] std::vector<Finding> checkLibstdcxx(const Evidence &evidence, Progress &progress);
 [[nodiscard]] std::vector<Finding> checkNeededLibs(const Evidence &evidence, Progress &progress);
+[[nodiscard]] std::vector<Finding> checkCudaLibs(const Evidence &evidence, Progress &progress);
+[[nodiscard]] std::vector<Finding> checkPackageFiles(const Evidence &evidence, Progress &progress);
+[[nodiscard]] std::vector<Finding> checkExecutable(const Evidence &evidence, Progress &progress);
 [[nodiscard]] std::vector<Finding> checkRpath(const Evidence &evidence, Progress &progress);
 [[nodiscard]] std::vector<Finding> checkRehearsal(const Evidence &evidence, Progress &progress);
+
+/// Whether one piece of an RPATH is fit for a board: $ORIGIN or a folder of its own system, no stubs.
+[[nodiscard]] bool isPathForBoards(std::string_view piece);
 
 } // namespace slipway

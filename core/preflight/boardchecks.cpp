@@ -34,19 +34,6 @@ Finding of(Status status, std::string subject, std::string found, std::string ne
             .fix = std::move(fix)};
 }
 
-/// The file system that holds a path: the longest mount point that is a parent of it.
-const DiskFacts *diskOf(const BoardFacts &facts, const std::string &path) {
-    const DiskFacts *best = nullptr;
-    if (!facts.disks)
-        return best;
-    for (const auto &disk : *facts.disks) {
-        const bool holds = disk.mount == "/" || path == disk.mount || path.starts_with(disk.mount + "/");
-        if (holds && (!best || disk.mount.size() > best->mount.size()))
-            best = &disk;
-    }
-    return best;
-}
-
 /// Bytes that must be stored: what the live release already has is linked, not sent.
 std::uint64_t bytesToStore(const Evidence &evidence, Progress &progress) {
     std::set<std::string> there;
@@ -73,7 +60,9 @@ if [ -w "$d" ] && [ -x "$d" ]; then echo "yes $d"; else echo "no $d $(id -un)"; 
 )sh";
 
 std::string skewText(long seconds) {
-    return fmt::format("{} {}", formatDuration(std::chrono::seconds(std::labs(seconds))),
+    constexpr long day = 24 * 3600;
+    const auto off = std::labs(seconds);
+    return fmt::format("{} {}", off < 2 * day ? formatDuration(std::chrono::seconds(off)) : fmt::format("{} days", off / day),
                        seconds < 0 ? "behind this machine" : "ahead of this machine");
 }
 
@@ -137,7 +126,7 @@ std::vector<Finding> checkDiskSpace(const Evidence &evidence, Progress &progress
         return needsBoard();
     if (evidence.destination().empty())
         return skippedBecause("no destination is named");
-    const auto *disk = diskOf(evidence.facts, evidence.destination());
+    const auto *disk = evidence.disk(evidence.destination());
     if (!disk)
         return {notKnown(evidence.destination(), "no free space of that file system", askBoard)};
     const auto bytes = bytesToStore(evidence, progress);
@@ -155,7 +144,7 @@ std::vector<Finding> checkDestWritable(const Evidence &evidence, Progress &progr
     const auto dest = evidence.destination();
     if (dest.empty())
         return skippedBecause("no destination is named");
-    const auto *disk = diskOf(evidence.facts, dest);
+    const auto *disk = evidence.disk(dest);
     if (disk && disk->readOnly)
         return {of(Status::fail, dest, fmt::format("{} is mounted read-only", disk->mount),
                    "a file system that can be written", "a read-only root, or a file system with errors",
@@ -184,7 +173,7 @@ std::vector<Finding> checkNoexec(const Evidence &evidence, Progress &) {
         return needsBoard();
     if (evidence.destination().empty())
         return skippedBecause("no destination is named");
-    const auto *disk = diskOf(evidence.facts, evidence.destination());
+    const auto *disk = evidence.disk(evidence.destination());
     if (!disk)
         return {notKnown(evidence.destination(), "no mount of the destination", askBoard)};
     if (disk->noexec)

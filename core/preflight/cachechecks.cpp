@@ -4,10 +4,12 @@
 
 #include "core/base/process.h"
 #include "core/base/text.h"
+#include "core/kernel/parallel.h"
 #include "core/preflight/kernelchecks.h"
 #include "core/preflight/kernelgroups.h"
 
 #include <algorithm>
+#include <set>
 
 namespace slipway {
 
@@ -77,22 +79,39 @@ std::optional<std::string> assemble(const Evidence &evidence, const std::string 
     return said.empty() ? "exit status " + std::to_string(finished->exitCode) : printable(said.front());
 }
 
+/// Only what the other checks leave standing: PTX that is whole and meant for this GPU.
+bool isAssemblable(const Evidence &evidence, const ShippedImage &shipped, Capability device) {
+    return shipped.image && shipped.image->kind == ImageKind::ptx && shipped.image->damage.empty() && shipped.image->target &&
+           evidence.catalog.isa.ptxRuns(*shipped.image->target, device).yes && shipped.image->unresolved.empty();
+}
+
+/// ptxas takes tens of milliseconds a kernel: of thousands that were never assembled, these many are asked.
+constexpr std::size_t mostAssembled = 200;
+
 void assembleAll(const Evidence &evidence, Progress &progress, std::vector<Finding> &findings) {
     const auto device = evidence.capability();
     if (evidence.ptxas.empty() || !device)
         return;
+    std::vector<const ShippedImage *> asked;
     for (const auto &kernel : evidence.kernels) {
+        // A cubin for this GPU beside the text was made from it by ptxas already.
+        const bool assembled = std::any_of(kernel.images.begin(), kernel.images.end(), [&](const auto &s) {
+            return s.image && s.image->kind == ImageKind::cubin && s.image->target && s.image->target->number == device->number;
+        });
         for (const auto &shipped : kernel.images) {
-            // Only what the other checks leave standing: PTX that is whole and meant for this GPU.
-            if (progress.cancelled() || !shipped.image || shipped.image->kind != ImageKind::ptx ||
-                !shipped.image->damage.empty() || !shipped.image->target ||
-                !evidence.catalog.isa.ptxRuns(*shipped.image->target, *device).yes ||
-                !shipped.image->unresolved.empty())
-                continue;
-            if (auto refused = assemble(evidence, shipped.path, *device, progress))
-                add(findings, shipped.path, *refused, fmt::format("PTX that ptxas assembles for {}", device->sm()),
-                    fmt::format("{} uses the same compiler as the board's driver", evidence.ptxas.filename().string()));
+            if (!assembled && asked.size() < mostAssembled && isAssemblable(evidence, shipped, *device))
+                asked.push_back(&shipped);
         }
+    }
+    std::vector<std::optional<std::string>> answers(asked.size());
+    inParallel(asked.size(), 0, progress, [&](std::size_t i) {
+        answers[i] = assemble(evidence, asked[i]->path, *device, progress);
+        return true;
+    });
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (answers[i])
+            add(findings, asked[i]->path, *answers[i], fmt::format("PTX that ptxas assembles for {}", device->sm()),
+                fmt::format("{} uses the same compiler as the board's driver", evidence.ptxas.filename().string()));
     }
 }
 
@@ -112,11 +131,13 @@ std::vector<Finding> checkCachePresent(const Evidence &evidence, Progress &) {
             "the program's kernels, compiled ahead of time", "the board compiles nothing: every look-up would miss",
             aotCommand(evidence, evidence.capability(), std::nullopt));
     }
+    std::set<std::pair<std::string_view, std::string_view>> shipped;
+    for (const auto &kernel : evidence.kernels) {
+        if (!kernel.images.empty())
+            shipped.emplace(kernel.entry.name, kernel.entry.hash);
+    }
     for (const auto &record : manifest.kernels) {
-        const bool there = std::any_of(evidence.kernels.begin(), evidence.kernels.end(), [&](const auto &k) {
-            return k.entry.name == record.name && k.entry.hash == record.hash && !k.images.empty();
-        });
-        if (!there)
+        if (!shipped.contains({record.name, record.hash}))
             add(findings, fmt::format("cache/{}{}{}.o", record.name, record.hash.empty() ? "" : "_", record.hash),
                 "not in the package", fmt::format("the kernel {} that the ahead-of-time run listed", record.name),
                 "the manifest lists it; the program will look for it");

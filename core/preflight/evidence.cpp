@@ -5,10 +5,10 @@
 
 #include "core/preflight/evidence.h"
 
+#include "core/kernel/parallel.h"
+
 #include <algorithm>
-#include <atomic>
-#include <future>
-#include <thread>
+#include <sys/stat.h>
 
 namespace slipway {
 
@@ -37,22 +37,19 @@ std::optional<std::string> Evidence::variable(const std::string &name) const {
     return std::nullopt;
 }
 
-namespace {
-
-/// Calls `work(i)` for each i below `count` on as many threads as there are cores.
-template <typename Work>
-void inParallel(std::size_t count, Progress &progress, const Work &work) {
-    std::atomic<std::size_t> next{0};
-    const auto loop = [&] {
-        for (auto i = next++; i < count && !progress.cancelled(); i = next++)
-            work(i);
-    };
-    std::vector<std::future<void>> others;
-    const auto threads = std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), count);
-    for (std::size_t t = 1; t < threads; ++t)
-        others.push_back(std::async(std::launch::async, loop));
-    loop();
+const DiskFacts *Evidence::disk(const std::string &path) const {
+    const DiskFacts *best = nullptr;
+    if (!facts.disks)
+        return best;
+    for (const auto &disk : *facts.disks) {
+        const bool holds = disk.mount == "/" || path == disk.mount || path.starts_with(disk.mount + "/");
+        if (holds && (!best || disk.mount.size() > best->mount.size()))
+            best = &disk;
+    }
+    return best;
 }
+
+namespace {
 
 ShippedImage readImage(const fs::path &file) {
     ShippedImage shipped{.path = "cache/" + file.filename().string()};
@@ -69,6 +66,42 @@ ShippedImage readImage(const fs::path &file) {
     return shipped;
 }
 
+/// Listing the cache has read one image of each kernel already.
+ShippedImage knownImage(CacheEntry &entry, const fs::path &file) {
+    const bool isListed = entry.facts && file == (entry.image.empty() ? entry.cubin : entry.image);
+    if (!isListed)
+        return readImage(file);
+    return {.path = "cache/" + file.filename().string(), .image = std::exchange(entry.facts, std::nullopt), .unreadable = {}};
+}
+
+/// Whether a folder of the package is one, through no link.
+bool isPlainFolder(const fs::path &package, const std::string &folder, std::map<std::string, bool> &known) {
+    if (folder.empty())
+        return true;
+    const auto [entry, isNew] = known.try_emplace(folder, false);
+    if (isNew) {
+        std::error_code ignored;
+        const auto slash = folder.rfind('/');
+        const bool above = isPlainFolder(package, slash == std::string::npos ? std::string() : folder.substr(0, slash), known);
+        known[folder] = above && fs::symlink_status(package / folder, ignored).type() == fs::file_type::directory;
+    }
+    return known[folder];
+}
+
+std::optional<UnsoundFile> unsound(const Package &package, const PackagedFile &file, std::map<std::string, bool> &folders) {
+    const auto slash = file.path.rfind('/');
+    struct stat status {};
+    if (!isInsidePath(file.path) || !isPlainFolder(package.directory, file.path.substr(0, slash == std::string::npos ? 0 : slash), folders))
+        return UnsoundFile{file.path, "it lies behind a link, or in no folder of the package", "a plain file of the package"};
+    if (::lstat((package.directory / file.path).c_str(), &status) != 0)
+        return UnsoundFile{file.path, "it is missing", "the file that the manifest lists"};
+    if (!S_ISREG(status.st_mode))
+        return UnsoundFile{file.path, S_ISLNK(status.st_mode) ? "a symbolic link" : "a special file", "a plain file"};
+    if (std::uint64_t(status.st_size) != file.size)
+        return UnsoundFile{file.path, fmt::format("{} bytes", std::uint64_t(status.st_size)), fmt::format("{} bytes, as the manifest says", file.size)};
+    return std::nullopt;
+}
+
 bool looksLikeElf(const fs::path &file) {
     const auto head = readHead(file, 4);
     return head && *head == "\x7f"
@@ -80,27 +113,41 @@ bool looksLikeElf(const fs::path &file) {
 Result<std::vector<ShippedKernel>> readShippedKernels(const Package &package, Progress &progress) {
     const auto directory = package.directory / "cache";
     std::error_code ignored;
-    if (!fs::is_directory(directory, ignored))
+    if (fs::symlink_status(directory, ignored).type() != fs::file_type::directory)
         return std::vector<ShippedKernel>();
-    const auto cache = TRY(KernelCache::read(directory, progress));
+    auto cache = TRY(KernelCache::read(directory, progress));
     std::vector<ShippedKernel> kernels(cache.entries.size());
-    inParallel(kernels.size(), progress, [&](std::size_t i) {
-        kernels[i].entry = cache.entries[i];
-        for (const auto &file : {cache.entries[i].image, cache.entries[i].cubin}) {
+    inParallel(kernels.size(), 0, progress, [&](std::size_t i) {
+        auto &kernel = kernels[i];
+        kernel.entry = std::move(cache.entries[i]);
+        for (const auto &file : {kernel.entry.image, kernel.entry.cubin}) {
             if (!file.empty())
-                kernels[i].images.push_back(readImage(file));
+                kernel.images.push_back(knownImage(kernel.entry, file));
         }
+        return true;
     });
     TRY(progress.checkpoint());
+    std::map<std::pair<std::string, std::string>, const KernelRecord *> records;
+    for (const auto &record : package.manifest.kernels)
+        records.emplace(std::pair(record.name, record.hash), &record);
     for (auto &kernel : kernels) {
-        const auto &entry = kernel.entry;
-        const auto &records = package.manifest.kernels;
-        const auto record = std::find_if(records.begin(), records.end(),
-                                         [&](const auto &r) { return r.name == entry.name && r.hash == entry.hash; });
+        const auto record = records.find({kernel.entry.name, kernel.entry.hash});
         if (record != records.end())
-            kernel.entry.record = *record;
+            kernel.entry.record = *record->second;
     }
     return kernels;
+}
+
+std::vector<UnsoundFile> takeUnsoundFiles(Package &package) {
+    std::vector<UnsoundFile> found;
+    std::map<std::string, bool> folders;
+    std::erase_if(package.manifest.files, [&](const auto &file) {
+        auto wrong = unsound(package, file, folders);
+        if (wrong)
+            found.push_back(std::move(*wrong));
+        return wrong.has_value();
+    });
+    return found;
 }
 
 Result<std::vector<ShippedElf>> readShippedElves(const Package &package, Progress &progress) {
@@ -118,8 +165,8 @@ Result<std::vector<ShippedElf>> readShippedElves(const Package &package, Progres
         if (shipped.elf.machine == "cuda")
             continue;
         if (shipped.elf.hasFatbin) {
-            if (const auto bytes = readFile(package.directory / file.path))
-                shipped.fatbins = fatbinsInElf(*bytes);
+            if (auto fatbins = fatbinsInElfFile(package.directory / file.path))
+                shipped.fatbins = std::move(*fatbins);
         }
         elves.push_back(std::move(shipped));
     }

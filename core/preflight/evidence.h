@@ -28,6 +28,13 @@ struct ShippedElf {
     std::vector<KernelImage> fatbins; ///< GPU code inside it
 };
 
+/// A file that is not what the manifest says: missing, no plain file, of another size.
+struct UnsoundFile {
+    std::string path;
+    std::string found;
+    std::string needed;
+};
+
 /// Everything a check may look at. Absent = not available for this run.
 struct Evidence {
     const Package &package;
@@ -47,6 +54,7 @@ struct Evidence {
 
     std::vector<ShippedKernel> kernels = {}; ///< read by preflight()
     std::vector<ShippedElf> elves = {};      ///< read by preflight()
+    std::vector<UnsoundFile> unsound = {};   ///< found by preflight(), which shows `package` without them to the checks
 
     /// The capability of the GPU that the package will run on: the board's own, else the profile's.
     [[nodiscard]] std::optional<Capability> capability() const;
@@ -54,12 +62,17 @@ struct Evidence {
     [[nodiscard]] std::optional<int> driver() const;
     /// A variable as the program will see it: conf/env, which wins, else the board's own.
     [[nodiscard]] std::optional<std::string> variable(const std::string &name) const;
+    /// The file system that holds a path of the board: the longest mount point that is a parent of it. Null = not known.
+    [[nodiscard]] const DiskFacts *disk(const std::string &path) const;
     [[nodiscard]] std::string destination() const { return dest.empty() ? package.manifest.dest : dest; }
 };
 
 /// Reads every image of the package's cache, in parallel. A file that cannot be read is a kernel with an `unreadable`
 /// image.
 [[nodiscard]] Result<std::vector<ShippedKernel>> readShippedKernels(const Package &package, Progress &progress);
+/// Files of the manifest that are not there, are links or special files, lead out of the package, or have another size. They
+/// are removed from `package`, so that nothing reads them.
+[[nodiscard]] std::vector<UnsoundFile> takeUnsoundFiles(Package &package);
 /// Reads the ELF files among the files of the manifest.
 [[nodiscard]] Result<std::vector<ShippedElf>> readShippedElves(const Package &package, Progress &progress);
 

@@ -4,7 +4,21 @@
 
 #include "core/preflight/gather.h"
 
+#include <algorithm>
+
 namespace slipway {
+
+std::string savedFactsSource(const std::string &file, const BoardFacts &facts, long now) {
+    constexpr long hour = 3600, day = 24 * hour;
+    if (!facts.readAt)
+        return fmt::format("{}, of unknown age", file);
+    const auto age = std::max(0L, now - *facts.readAt);
+    const auto spoken = [](long count, const char *unit) { return fmt::format("{} {}{}", count, unit, count == 1 ? "" : "s"); };
+    if (age < day)
+        return fmt::format("{}, {} old", file, age < hour ? spoken(age / 60, "minute") : spoken(age / hour, "hour"));
+    return fmt::format("{}, {} old: the board may have changed since (slipway device facts NAME --json reads it again)", file,
+                       spoken(age / day, "day"));
+}
 
 Result<Evidence> gatherEvidence(const EvidenceRequest &request) {
     Evidence evidence{.package = request.package,

@@ -20,6 +20,9 @@ struct EvidenceRequest {
     const Workspace &workspace;
 };
 
+/// "facts.json, 3 days old": facts are what a board was when they were read. `now` and the facts' own time are Unix times.
+[[nodiscard]] std::string savedFactsSource(const std::string &file, const BoardFacts &facts, long now);
+
 /// Finds what checks may use (target, tools, sysroot), so that the checks themselves look nothing up.
 [[nodiscard]] Result<Evidence> gatherEvidence(const EvidenceRequest &request);
 

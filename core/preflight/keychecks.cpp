@@ -174,6 +174,36 @@ void checkCacheVariable(const Evidence &evidence, std::vector<Finding> &findings
          .fix = "TEENYC_CACHE_DIR=$RELEASE/cache in conf/env (slipway package writes it)"});
 }
 
+/// Where the driver keeps what it compiled from PTX: it must outlive releases and boots, else each start costs minutes
+/// (furnari-flow #3; NVIDIA CUDA programming guide, CUDA_CACHE_PATH).
+void checkJitCache(const Evidence &evidence, std::vector<Finding> &findings) {
+    const auto set = evidence.variable("CUDA_CACHE_PATH");
+    if (!set)
+        return;
+    const auto dest = evidence.destination();
+    auto path = *set;
+    std::string wrong;
+    if (path == "$RELEASE" || path.starts_with("$RELEASE/"))
+        path = dest.empty() ? "" : fs::path(dest + "/releases/ID" + path.substr(8)).lexically_normal().generic_string();
+    if (path.empty() && !dest.empty())
+        wrong = "an empty path";
+    else if (!path.starts_with('/') && !path.starts_with('~') && !dest.empty())
+        wrong = "a path that depends on the current directory";
+    else if (!dest.empty() && path.starts_with(dest + "/releases/"))
+        wrong = "a folder of the release, which goes with it";
+    else if (const auto *disk = evidence.disk(path); disk && disk->readOnly)
+        wrong = fmt::format("{}, which is mounted read-only", disk->mount);
+    else if (disk && disk->type == "tmpfs")
+        wrong = fmt::format("{}, which is in memory", disk->mount);
+    if (!wrong.empty())
+        findings.push_back({.status = Status::warn,
+                            .subject = evidence.package.env.contains("CUDA_CACHE_PATH") ? "conf/env" : "the board's environment",
+                            .found = fmt::format("CUDA_CACHE_PATH={}: {}", printable(*set), wrong),
+                            .needed = "a folder that lasts and can be written",
+                            .why = "the driver compiles PTX at its first load and keeps the result there",
+                            .fix = "CUDA_CACHE_PATH=$RELEASE/../../.slipway/cuda in conf/env (slipway package writes it)"});
+}
+
 } // namespace
 
 std::vector<Finding> checkCacheKeys(const Evidence &evidence, Progress &progress) {
@@ -224,6 +254,7 @@ std::vector<Finding> checkRuntimeEnv(const Evidence &evidence, Progress &) {
     std::vector<Finding> findings;
     checkPtxVariable(evidence, findings);
     checkCacheVariable(evidence, findings);
+    checkJitCache(evidence, findings);
     if (builtByTeeny(evidence) && !evidence.variable("TEENYC_PATH"))
         findings.push_back({.status = Status::warn,
                             .subject = "conf/env",

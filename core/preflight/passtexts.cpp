@@ -92,6 +92,12 @@ std::string passedNeededLibs(const Evidence &evidence) {
     return counted(libraries.size(), "library", "libraries") + " found, on the board or in the package";
 }
 
+std::string passedPackageFiles(const Evidence &evidence) { return counted(evidence.package.manifest.files.size(), "file", "files") + " there, with the right size"; }
+std::string passedExecutable(const Evidence &) { return "modes, interpreters and the run command are right"; }
+std::string passedCudaLibs(const Evidence &evidence) {
+    const auto driver = evidence.driver();
+    return driver ? "CUDA libraries not newer than the driver (" + cuda(*driver) + ")" : "CUDA libraries are of the board's kind";
+}
 std::string passedRpath(const Evidence &evidence) { return binaries(evidence) + " without paths of this machine"; }
 std::string passedBoardIdentity(const Evidence &evidence) { return evidence.facts.model.value_or("the board"); }
 std::string passedDiskSpace(const Evidence &evidence) {

@@ -19,6 +19,9 @@ namespace slipway {
 [[nodiscard]] std::string passedGlibc(const Evidence &evidence);
 [[nodiscard]] std::string passedLibstdcxx(const Evidence &evidence);
 [[nodiscard]] std::string passedNeededLibs(const Evidence &evidence);
+[[nodiscard]] std::string passedPackageFiles(const Evidence &evidence);
+[[nodiscard]] std::string passedExecutable(const Evidence &evidence);
+[[nodiscard]] std::string passedCudaLibs(const Evidence &evidence);
 [[nodiscard]] std::string passedRpath(const Evidence &evidence);
 [[nodiscard]] std::string passedBoardIdentity(const Evidence &evidence);
 [[nodiscard]] std::string passedDiskSpace(const Evidence &evidence);

@@ -25,7 +25,21 @@ std::vector<Finding> runCheck(const Check &check, const Evidence &evidence, Prog
 
 Result<Verdict> preflight(const Evidence &given, Progress &progress) {
     auto step = progress.step("pre-flight", checks().size(), Event::Unit::checks);
-    Evidence evidence = given;
+    Package sound = given.package;
+    auto unsound = takeUnsoundFiles(sound);
+    Evidence evidence{.package = sound,
+                      .catalog = given.catalog,
+                      .facts = given.facts,
+                      .target = given.target,
+                      .profileOnly = given.profileOnly,
+                      .factsSource = given.factsSource,
+                      .ptxas = given.ptxas,
+                      .sysroot = given.sysroot,
+                      .session = given.session,
+                      .dest = given.dest,
+                      .expectedMachineId = given.expectedMachineId,
+                      .probes = given.probes,
+                      .unsound = std::move(unsound)};
     evidence.kernels = TRY(readShippedKernels(evidence.package, progress));
     evidence.elves = TRY(readShippedElves(evidence.package, progress));
 

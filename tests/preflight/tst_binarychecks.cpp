@@ -100,14 +100,107 @@ private Q_SLOTS:
                  std::string("fail: found needs libopencv_core.so.4, needed each in the package or on the board"));
         QCOMPARE(say("needed-libs", [](ElfImage &e) { e.needed.emplace_back("libm.so.6"); }), std::string());
         QCOMPARE(say("needed-libs", [](ElfImage &e) { e.needed.emplace_back("libcuda.so.1"); }), std::string());
+    }
+
+    void theDriversOwnLibrariesAndStubsAreNotShipped() {
+        for (const auto *path : {"bin/libcuda.so.1", "bin/libnvidia-ml.so.1", "data/stubs/libcublas.so"}) {
+            CheckFixture fixture;
+            fixture.elves = {{.path = path, .elf = {.machine = "aarch64"}}};
+            QCOMPARE(fixture.say("needed-libs"), std::string("fail: found a library of the driver (or its stub), needed the board's own"));
+        }
+    }
+
+    void aShippedLibraryCountsWhereTheLoaderLooks_data() {
+        QTest::addColumn<QString>("rpath");
+        QTest::addColumn<QString>("runpath");
+        QTest::addColumn<QString>("environment");
+        QTest::addColumn<QString>("said");
+        const QString lost = "fail: found ships libmine.so.1 (bin/lib/libmine.so.1), where the loader does not look, needed an RPATH that leads there";
+        QTest::newRow("no path") << "" << "" << "" << lost;
+        QTest::newRow("RUNPATH") << "" << "$ORIGIN/lib" << "" << "";
+        QTest::newRow("RPATH") << "$ORIGIN/../bin/lib" << "" << "" << "";
+        QTest::newRow("RUNPATH hides RPATH") << "$ORIGIN/lib" << "$ORIGIN" << "" << lost;
+        QTest::newRow("out of the package") << "" << "$ORIGIN/../../lib" << "" << lost;
+        QTest::newRow("LD_LIBRARY_PATH") << "" << "" << "$RELEASE/bin/lib" << "";
+    }
+    void aShippedLibraryCountsWhereTheLoaderLooks() {
+        QFETCH(QString, rpath);
+        QFETCH(QString, runpath);
+        QFETCH(QString, environment);
+        QFETCH(QString, said);
         CheckFixture fixture;
         auto elf = program();
         elf.needed.emplace_back("libmine.so.1");
-        fixture.elves = {{.path = "bin/app", .elf = elf},
-                         {.path = "bin/libmine.so.1", .elf = {.machine = "aarch64", .soname = "libmine.so.1"}}};
+        if (!rpath.isEmpty())
+            elf.rpath = {rpath.toStdString()};
+        if (!runpath.isEmpty())
+            elf.runpath = {runpath.toStdString()};
+        if (!environment.isEmpty())
+            fixture.package.env["LD_LIBRARY_PATH"] = environment.toStdString();
+        fixture.elves = {{.path = "bin/app", .elf = elf}, {.path = "bin/lib/libmine.so.1", .elf = {.machine = "aarch64", .soname = "libmine.so.1"}}};
+        QCOMPARE(fixture.say("needed-libs"), said.toStdString());
+    }
+
+    void aLibrarysLibraryIsFoundByTheProgramsRpathButNotByItsRunpath() {
+        for (const bool runpath : {false, true}) {
+            CheckFixture fixture;
+            auto elf = program();
+            elf.needed = {"liba.so"};
+            (runpath ? elf.runpath : elf.rpath) = {"$ORIGIN/lib"};
+            fixture.elves = {{.path = "bin/app", .elf = elf},
+                             {.path = "bin/lib/liba.so", .elf = {.machine = "aarch64", .needed = {"libb.so"}}},
+                             {.path = "bin/lib/libb.so", .elf = {.machine = "aarch64"}}};
+            QCOMPARE(fixture.say("needed-libs").substr(0, 4), std::string(runpath ? "fail" : ""));
+        }
+    }
+
+    void anotherProcessorsLibraryIsNoLibrary() {
+        CheckFixture fixture;
+        auto elf = program();
+        elf.needed = {"libmine.so"};
+        elf.runpath = {"$ORIGIN"};
+        fixture.elves = {{.path = "bin/app", .elf = elf}, {.path = "bin/libmine.so", .elf = {.machine = "x86_64"}}};
+        QCOMPARE(fixture.say("needed-libs"), std::string("fail: found needs libmine.so, needed each in the package or on the board"));
+        fixture.elves[1].elf.machine = "aarch64";
         QCOMPARE(fixture.say("needed-libs"), std::string());
-        fixture.elves.push_back({.path = "bin/libcuda.so.1", .elf = {.machine = "aarch64", .soname = "libcuda.so.1"}});
-        QVERIFY(fixture.say("needed-libs").starts_with("fail: found the driver library"));
+    }
+
+    void aFolderOfTheBoardWhoseFilesAreNotKnownIsUnknownUntilThereIsASysroot() {
+        CheckFixture fixture;
+        auto elf = program();
+        elf.needed = {"libcudart.so.12"};
+        elf.runpath = {"/usr/local/cuda/lib64"};
+        fixture.elves = {{.path = "bin/app", .elf = elf}};
+        QVERIFY2(fixture.say("needed-libs").starts_with("unknown: found needs libcudart.so.12 from /usr/local/cuda/lib64"), fixture.say("needed-libs").c_str());
+        QTemporaryDir root;
+        auto evidence = fixture.evidence();
+        evidence.sysroot = Sysroot{.path = root.path().toStdString()};
+        const auto check = std::find_if(checks().begin(), checks().end(), [](const auto &c) { return std::string_view(c.id) == "needed-libs"; });
+        QCOMPARE(check->run(evidence, fixture.progress).at(0).status, Status::fail);
+        QVERIFY(writeFileAtomically(fs::path(root.path().toStdString()) / "usr/local/cuda/lib64/libcudart.so.12", "x"));
+        QVERIFY(check->run(evidence, fixture.progress).empty());
+    }
+
+    void aScriptThatSetsTheLibraryPathIsBelieved() {
+        CheckFixture fixture;
+        auto elf = program();
+        elf.needed = {"libmine.so"};
+        fixture.elves = {{.path = "bin/app", .elf = elf}, {.path = "data/lib/libmine.so", .elf = {.machine = "aarch64"}}};
+        QVERIFY(fixture.say("needed-libs").starts_with("fail"));
+        fixture.file("bin/start", "#!/bin/sh\nLD_LIBRARY_PATH=data/lib exec bin/app\n");
+        QCOMPARE(fixture.say("needed-libs"), std::string());
+    }
+
+    void aVersionThatTheShippedLibraryLacksFails() {
+        CheckFixture fixture;
+        auto elf = program();
+        elf.needed = {"libmine.so.1"};
+        elf.runpath = {"$ORIGIN"};
+        elf.versions = {{.library = "libmine.so.1", .version = "MINE_2"}};
+        fixture.elves = {{.path = "bin/app", .elf = elf}, {.path = "bin/libmine.so.1", .elf = {.machine = "aarch64", .soname = "libmine.so.1", .defines = {"MINE_1"}}}};
+        QCOMPARE(fixture.say("needed-libs"), std::string("fail: found needs MINE_2 of libmine.so.1, needed a bin/libmine.so.1 that has it (this one ends at MINE_1)"));
+        fixture.elves[1].elf.defines.insert("MINE_2");
+        QCOMPARE(fixture.say("needed-libs"), std::string());
     }
 
     void hostSysrootAndStubPathsFail_data() {

@@ -2,6 +2,7 @@
 //
 // The checks of model files on small real files.
 
+#include "core/preflight/modelparts.h"
 #include "tests/preflight/checkfixture.h"
 
 #include <QTest>
@@ -83,6 +84,60 @@ private Q_SLOTS:
         fixture.package.manifest.kernels.push_back({.name = "half", .dtypes = {"f16"}});
         QCOMPARE(fixture.say("dtype"), std::string());
         fixture.package.manifest.kernels = {{.name = "saxpy", .dtypes = {"f32"}}, {.name = "opaque"}};
+        QCOMPARE(fixture.say("dtype"), std::string());
+    }
+
+    void mangledNamesTellWhatKernelsTake_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("types");
+        QTest::newRow("floats") << "_Z5saxpyfPKfPf" << "f32";
+        QTest::newRow("half by name") << "_Z4axpyPK6__halfPS_i" << "f16";
+        QTest::newRow("a substitution for a pointer") << "_Z3addPKfS0_Pf" << "f32";
+        QTest::newRow("brain floats and bytes") << "_Z5dequnPKaP13__nv_bfloat16" << "bf16,i8";
+        QTest::newRow("no pointer") << "_Z4idlei" << "";
+        QTest::newRow("extern C") << "saxpy" << "";
+        QTest::newRow("void says nothing") << "_Z4copyPvPKv" << "";
+        QTest::newRow("a type of its own") << "_Z4copyP7Complex" << "";
+        QTest::newRow("a template") << "_Z4axpyIfEvPT_" << "";
+        QTest::newRow("cut off") << "_Z5saxpyP" << "";
+        QTest::newRow("a length past the end") << "_Z99saxpyPf" << "";
+        QTest::newRow("a substitution of nothing") << "_Z5saxpyS5_" << "";
+    }
+    void mangledNamesTellWhatKernelsTake() {
+        QFETCH(QString, name);
+        QFETCH(QString, types);
+        QCOMPARE(QString::fromStdString(fmt::format("{}", fmt::join(mangledPointers(name.toStdString()), ","))), types);
+    }
+
+    void theTypesOfEntriesCountWhereTheManifestSaysNothing() {
+        ModelFixture fixture(safetensors({{"a", "F16"}}), "F16");
+        fixture.images("_Z5saxpyPKfPf", {"ptx 8.5 sm_87"});
+        QCOMPARE(fixture.say("dtype"), std::string("fail: found F16, but kernels take f32, needed a kernel with F16 arguments"));
+        fixture.images("_Z4axpyPK6__half", {"ptx 8.5 sm_87"});
+        QCOMPARE(fixture.say("dtype"), std::string());
+        fixture.kernels.pop_back();
+        fixture.images("plain", {"ptx 8.5 sm_87"}); // may take anything
+        QCOMPARE(fixture.say("dtype"), std::string());
+    }
+
+    void theTypesOfMlirBesideTheImageCount() {
+        ModelFixture fixture(safetensors({{"a", "F16"}}), "F16");
+        fixture.images("saxpy", {"ptx 8.5 sm_87"});
+        const auto mlir = fixture.package.directory / "cache/saxpy.mlir";
+        fixture.kernels[0].entry.companions = {mlir};
+        QVERIFY(writeFileAtomically(mlir, "tt.func public @saxpy(%a: !tt.ptr<f32>, %n: i32) {"));
+        QVERIFY(fixture.say("dtype").starts_with("fail: found F16, but kernels take f32"));
+        QVERIFY(writeFileAtomically(mlir, "tt.func public @saxpy(%a: !tt.ptr<f16>, %n: i32) {"));
+        QCOMPARE(fixture.say("dtype"), std::string());
+    }
+
+    void theQuantisationBesideTheModelCounts() {
+        ModelFixture fixture(safetensors({{"l.weight", "I8"}, {"l.weight_scale", "F32"}, {"norm.weight", "F16"}}), "I8");
+        fixture.file("data/config.json", R"({"quantization_config": {"format": "int-quantized", "ignore": ["norm.weight"],
+            "config_groups": {"group_0": {"weights": {"num_bits": 8, "symmetric": false}}}}})");
+        QVERIFY2(fixture.say("dtype").starts_with("fail: found 1 quantised tensor without a zero point (l.weight)"), fixture.say("dtype").c_str());
+        fixture.file("data/config.json", R"({"quantization_config": {"format": "int-quantized", "ignore": ["norm.weight"],
+            "config_groups": {"group_0": {"weights": {"num_bits": 8, "symmetric": true}}}}})");
         QCOMPARE(fixture.say("dtype"), std::string());
     }
 

@@ -3,6 +3,7 @@
 // The whole pre-flight on packages on disk: the four classic mistakes each beside the package that is one step from it,
 // the verdict's JSON form, and what stops a deploy.
 
+#include "core/preflight/gather.h"
 #include "tests/preflight/checkfixture.h"
 
 #include <QTest>
@@ -131,6 +132,20 @@ private Q_SLOTS:
         const auto typo = blockingChecks(verdict, {"ptx-verison"});
         QVERIFY(!typo);
         QCOMPARE(typo.error().hint, std::string("did you mean ptx-version?"));
+    }
+
+    void savedFactsSayHowOldTheyAre() {
+        auto facts = orinFacts();
+        QCOMPARE(savedFactsSource("facts.json", facts, 2'000'000'000), std::string("facts.json, of unknown age"));
+        facts.readAt = 2'000'000'000 - 90;
+        QCOMPARE(savedFactsSource("facts.json", facts, 2'000'000'000), std::string("facts.json, 1 minute old"));
+        facts.readAt = 2'000'000'000 - 7200;
+        QCOMPARE(savedFactsSource("facts.json", facts, 2'000'000'000), std::string("facts.json, 2 hours old"));
+        facts.readAt = 2'000'000'000 - 3 * 86400;
+        QCOMPARE(savedFactsSource("facts.json", facts, 2'000'000'000),
+                 std::string("facts.json, 3 days old: the board may have changed since (slipway device facts NAME --json reads it again)"));
+        facts.readAt = 2'000'000'000 + 5; // the clock of the machine that read them
+        QCOMPARE(savedFactsSource("facts.json", facts, 2'000'000'000), std::string("facts.json, 0 minutes old"));
     }
 
     void unknownNeverCountsAsAPass() {

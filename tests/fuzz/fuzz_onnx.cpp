@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libFuzzer target: ONNX models.
+
+#include "core/image/modelreaders.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, std::size_t size) {
+    const std::string_view bytes(reinterpret_cast<const char *>(data), size);
+    (void)slipway::readOnnx(bytes);
+    return 0;
+}
