@@ -97,14 +97,22 @@ private Q_SLOTS:
         const auto elves = readShippedElves(evidence.package, m_progress).value();
         QVERIFY2(elves.size() > 1000, std::to_string(elves.size()).c_str());
         evidence.elves = elves;
+        std::string alarms;
         for (const auto &check : checks()) {
             if (std::string_view(check.id) == "rehearsal" || std::string_view(check.id) == "cache-present")
                 continue; // asked below of a sample; and the distribution has no kernels
             for (const auto &finding : check.run(evidence, m_progress)) {
-                if (finding.status != Status::skipped)
-                    QFAIL(fmt::format("{}: {}: {}: found {}, needed {}", check.id, statusName(finding.status), finding.subject, finding.found, finding.needed).c_str());
+                if (finding.status == Status::skipped)
+                    continue;
+                const auto text = fmt::format("{}: {}: {}: found {}, needed {}", check.id, statusName(finding.status), finding.subject, finding.found, finding.needed);
+                std::string said; // a plug-in whose library is only recommended by its package is a true alarm
+                if (std::string_view(check.id) == "needed-libs" && !loaderAccepts(m_root->sysroot.path, evidence.package.directory / finding.subject, m_progress, said))
+                    qInfo("the loader agrees: %s", text.c_str());
+                else
+                    alarms += text + "\n";
             }
         }
+        QVERIFY2(alarms.empty(), alarms.c_str());
     }
 
     void theLoaderAgreesOnRealPrograms() {
