@@ -12,6 +12,10 @@ using namespace slipway;
 
 namespace {
 
+/// A program that was built before, and a kernel in LLVM IR.
+constexpr const char *projectText = R"({"name": "app", "build": {"kind": "prebuilt", "files": ["app"]}, "data": [], "models": [],
+    "kernels": [{"kind": "llvm-ir", "files": ["kernels/saxpy.ll"]}], "run": {"command": "bin/app"}, "deploy": {"dest": "/opt/app"}})";
+
 std::vector<std::string> idsOf(const std::vector<Remedy> &remedies) {
     std::vector<std::string> ids;
     for (const auto &remedy : remedies)
@@ -135,15 +139,14 @@ private:
         QVERIFY2(verified, verified ? "" : verified.error().message.c_str());
     }
 
-    /// A project of one kernel in LLVM IR and one program that is built already.
+    /// A project of one kernel in LLVM IR and a program that was built before.
     AssembleRequest rebuild() {
         const auto root = fs::path(m_dir.path().toStdString()) / "project";
         const auto kernel = fs::path(SLIPWAY_SOURCE_DIR) / "resources/samples/vector_add/kernels/saxpy.ll";
         (void)writeFileAtomically(root / "kernels/saxpy.ll", readFile(kernel).value());
         (void)writeFileAtomically(root / "m.c", "int main(void) { return 0; }\n");
         (void)run({.program = "aarch64-linux-gnu-gcc", .arguments = {(root / "m.c").string(), "-o", (root / "app").string()}}, m_progress);
-        (void)writeFileAtomically(root / "slipway.json", R"({"name": "app", "build": {"kind": "prebuilt", "files": ["app"]}, "data": [], "models": [],
-            "kernels": [{"kind": "llvm-ir", "files": ["kernels/*.ll"]}], "run": {"command": "bin/app"}, "deploy": {"dest": "/opt/app"}})");
+        (void)writeFileAtomically(root / "slipway.json", projectText);
         Workspace workspace;
         workspace.cache = fs::path(m_dir.path().toStdString()) / "cache";
         workspace.resources = fs::path(SLIPWAY_SOURCE_DIR) / "resources";
