@@ -4,6 +4,7 @@
 #include "core/deploy/ship.h"
 #include "core/kernel/cache.h"
 #include "core/preflight/check.h"
+#include "core/sysroot/measure.h"
 #include "core/sysroot/sysroot.h"
 
 #include <optional>
@@ -64,11 +65,6 @@ struct AgainstBoard {
 using Against = std::variant<AgainstTarget, AgainstFacts, AgainstBoard>;
 
 /// What a sysroot sync will copy.
-struct SysrootFolder {
-    std::string path;
-    std::uint64_t bytes = 0; ///< on the board; 0 = could not be measured
-    bool present = true;
-};
 struct SysrootPlan {
     fs::path destination;
     std::vector<SysrootFolder> folders;
@@ -105,6 +101,8 @@ public:
     /// An error of kind `stopped` comes with the verdict that stopped it.
     [[nodiscard]] virtual Result<ShipOutcome> ship(const Login &login, const ShipAsk &ask, std::optional<Verdict> &verdict,
                                                    Progress &progress) = 0;
+    /// Whether a folder that was dropped is a package; else it is taken for a project.
+    [[nodiscard]] virtual Result<bool> isPackage(const fs::path &folder, Progress &progress) = 0;
     [[nodiscard]] virtual Result<Verdict> preflight(const fs::path &package, const Against &against, Progress &progress) = 0;
 
     [[nodiscard]] virtual Result<SysrootPlan> planSysroot(const Login &login, Progress &progress) = 0;

@@ -5,13 +5,6 @@
 #include "app/cli/context.h"
 
 #include "core/base/text.h"
-#include "core/device/identity.h"
-
-#include <chrono>
-#include <ctime>
-#include <cstdlib>
-#include <pwd.h>
-#include <unistd.h>
 
 namespace slipway::cli {
 
@@ -25,13 +18,6 @@ void addJson(CLI::App &command, Context &context) {
 
 fs::path absolutePath(const std::string &typed) {
     return fs::absolute(typed.empty() ? fs::path(".") : fs::path(typed)).lexically_normal();
-}
-
-std::string whoAmI() {
-    char host[256] = {};
-    ::gethostname(host, sizeof host - 1);
-    const passwd *user = ::getpwuid(::getuid());
-    return fmt::format("{}@{}", user ? user->pw_name : std::to_string(::getuid()), host);
 }
 
 namespace {
@@ -56,15 +42,6 @@ bool answer(Context &context, const Error &question, Login &login, int attempt) 
     }
     default: return false;
     }
-}
-
-std::string utcNow() {
-    const std::time_t now = std::time(nullptr);
-    char text[32];
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
 }
 
 } // namespace
@@ -92,22 +69,6 @@ Result<OpenBoard> openBoard(Context &context, const std::string &name, Progress 
         if (!answer(context, session.error(), login, attempt))
             return std::unexpected(withCommand(std::move(session).error(), name).in(name));
     }
-}
-
-Result<BoardFacts> freshFacts(Context &context, OpenBoard &board, const Catalog &catalog, Progress &progress) {
-    auto facts = TRY(readFacts(*board.session, catalog, context.workspace.probes(), progress));
-    TRY(saveFacts(context.workspace, board.device.name, facts));
-    if (const auto seen = seenAs(board.device, facts); !seenText(seen, board.device, facts).empty())
-        progress.warn(fmt::format("{}; {}", seenText(seen, board.device, facts), seenFix(seen, board.device)));
-    if (board.device.machineId.empty() && facts.machineId)
-        board.device.machineId = *facts.machineId;
-    if (board.device.serial.empty() && facts.serial)
-        board.device.serial = *facts.serial;
-    if (const Target *known = catalog.recognise(facts); known && board.device.target.empty())
-        board.device.target = known->id;
-    board.device.lastSeen = utcNow();
-    TRY(saveDevice(context.workspace, board.device));
-    return facts;
 }
 
 Result<Target> targetFor(const Context &context, const Catalog &catalog, const std::string &id, const std::string &device) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/terminal.h"
-#include "core/workspace/workspace.h"
+#include "core/workspace/boards.h"
 
 #include <CLI/CLI.hpp>
 
@@ -41,17 +41,11 @@ struct OpenBoard {
 /// Installs a key on the board and proves that it opens: `key`, else the device's, else one that is made for it.
 [[nodiscard]] Result<int> authorizeDevice(Context &context, const std::string &name, const std::string &key, Progress &progress);
 
-/// Facts of the board on the other end, saved with the device (also its machine id, target and the time).
-[[nodiscard]] Result<BoardFacts> freshFacts(Context &context, OpenBoard &board, const Catalog &catalog, Progress &progress);
-
 /// The target of a command: by `id`, else the device's.
 [[nodiscard]] Result<Target> targetFor(const Context &context, const Catalog &catalog, const std::string &id, const std::string &device);
 
 /// An absolute path of what the user typed; "" is the current directory.
 [[nodiscard]] fs::path absolutePath(const std::string &typed);
-
-/// user@host of this machine, for the log on the board.
-[[nodiscard]] std::string whoAmI();
 
 // One function for each group of commands: adds them to `app`.
 void addTargets(CLI::App &app, Context &context);

@@ -36,7 +36,7 @@ void print(const DeployPlan &plan) {
 
 /// The checklist against the live board. True = nothing stands against shipping.
 Result<void> mustPass(Context &context, const Options &options, const Package &package, OpenBoard &board, const Catalog &catalog, Progress &progress) {
-    const auto facts = TRY(freshFacts(context, board, catalog, progress));
+    const auto facts = TRY(freshFacts(context.workspace, catalog, *board.session, board.device, progress));
     const auto verdict = TRY(preflight(TRY(gatherEvidence({.package = package, .catalog = catalog, .facts = facts,
                                                            .factsSource = options.device + ", now", .target = {}, .dest = options.dest,
                                                            .device = board.device, .session = board.session.get(), .workspace = context.workspace})),
@@ -66,7 +66,7 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
     }
     TRY(mustPass(context, options, package, board, catalog, progress));
     const auto outcome = TRY(deploy(*board.session, plan, {.dest = plan.dest, .allow = options.allow, .confirm = std::chrono::seconds(options.confirm),
-                                                           .probes = context.workspace.probes(), .by = whoAmI()}, progress));
+                                                           .probes = context.workspace.probes(), .by = userAtHost()}, progress));
     if (context.json)
         context.print(outcomeJson(outcome));
     else

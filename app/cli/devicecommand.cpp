@@ -83,7 +83,7 @@ void printFacts(const BoardFacts &facts) {
 Result<int> showFacts(Context &context, const std::string &name, Progress &progress) {
     const auto catalog = TRY(context.workspace.catalog());
     auto board = TRY(openBoard(context, name, progress));
-    const auto facts = TRY(freshFacts(context, board, catalog, progress));
+    const auto facts = TRY(freshFacts(context.workspace, catalog, *board.session, board.device, progress));
     for (const auto &warning : facts.warnings)
         progress.warn(warning);
     if (context.json)

@@ -39,7 +39,7 @@ Result<Against> against(Context &context, const Options &options, const Catalog 
     Against chosen;
     if (!options.device.empty()) {
         chosen.board = TRY(openBoard(context, options.device, progress));
-        chosen.facts = TRY(freshFacts(context, chosen.board, catalog, progress));
+        chosen.facts = TRY(freshFacts(context.workspace, catalog, *chosen.board.session, chosen.board.device, progress));
         chosen.source = options.device + ", now";
     } else if (!options.facts.empty()) {
         chosen.facts = TRY(BoardFacts::fromJson(TRY(readJsonFile(absolutePath(options.facts))), options.facts));

@@ -19,7 +19,7 @@ struct Options {
 /// The device's target; of a board that was never seen, the one that its facts point to.
 Result<Target> shipTarget(Context &context, const Options &options, OpenBoard &board, const Catalog &catalog, Progress &progress) {
     if (options.project.target.empty() && board.device.target.empty())
-        TRY(freshFacts(context, board, catalog, progress));
+        TRY(freshFacts(context.workspace, catalog, *board.session, board.device, progress));
     if (options.project.target.empty() && board.device.target.empty())
         return failAs(ErrorKind::usage, "{} is no board that Slipway knows: give --target (see 'slipway targets')", board.device.name);
     return catalog.target(options.project.target.empty() ? board.device.target : options.project.target);
@@ -38,7 +38,7 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
                         .ptx = {},
                         .allow = options.allow,
                         .force = options.force,
-                        .by = whoAmI()};
+                        .by = userAtHost()};
     if (!options.ptx.empty())
         request.ptx = TRY(PtxVersion::parse(options.ptx));
     std::optional<Verdict> verdict;

@@ -32,7 +32,7 @@ Result<int> report(Context &context, const Sysroot &sysroot, const Target &targe
 Result<int> sync(Context &context, const std::string &device, const std::string &path, Progress &progress) {
     const auto catalog = TRY(context.workspace.catalog());
     auto board = TRY(openBoard(context, device, progress));
-    const auto facts = TRY(freshFacts(context, board, catalog, progress));
+    const auto facts = TRY(freshFacts(context.workspace, catalog, *board.session, board.device, progress));
     const auto target = TRY(targetFor(context, catalog, {}, device));
     const auto sysroot = TRY(syncSysroot(*board.session,
                                          {.path = path.empty() ? context.workspace.sysrootDirectory(device) : absolutePath(path),

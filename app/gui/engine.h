@@ -22,6 +22,7 @@ public:
 
     Result<ShipPreview> planShip(const fs::path &project, const Device &device, Progress &progress) override;
     Result<ShipOutcome> ship(const Login &login, const ShipAsk &ask, std::optional<Verdict> &verdict, Progress &progress) override;
+    Result<bool> isPackage(const fs::path &folder, Progress &progress) override;
     Result<Verdict> preflight(const fs::path &package, const Against &against, Progress &progress) override;
 
     Result<SysrootPlan> planSysroot(const Login &login, Progress &progress) override;
@@ -32,8 +33,6 @@ public:
     Result<std::string> readImageText(const fs::path &image, Progress &progress) override;
 
 private:
-    /// Facts of the board behind `session`, remembered with the device: its machine id, target and when it was seen.
-    [[nodiscard]] Result<BoardFacts> freshFacts(Session &session, Device &device, Progress &progress) const;
     /// The target of a device: as saved, else what `facts` point to.
     [[nodiscard]] Result<Target> targetOf(const Device &device, const std::optional<BoardFacts> &facts) const;
 

@@ -3,61 +3,10 @@
 // Actions on a board: each opens its own session with the login that the window filled in.
 
 #include "app/gui/engine.h"
-#include "core/base/text.h"
 #include "core/deploy/destination.h"
 #include "core/workspace/boards.h"
 
-#include <ctime>
-
 namespace slipway::gui {
-
-namespace {
-
-std::string isoNow() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
-}
-
-/// Bytes of each folder, as `du` on the board says; 0 where it could not be measured.
-Result<std::vector<SysrootFolder>> measure(Session &session, const std::vector<std::string> &folders, Progress &progress) {
-    std::vector<SysrootFolder> measured;
-    auto step = progress.step("measure the folders", folders.size(), Event::Unit::files);
-    for (const auto &folder : folders) {
-        SysrootFolder one{.path = folder, .bytes = 0, .present = true};
-        const auto present = TRY(session.run({"test", "-d", folder}, progress));
-        one.present = present.exitCode == 0;
-        if (one.present) {
-            const auto sum = TRY(session.run({"du", "-skxL", folder}, progress));
-            const auto number = parseNumber(split(sum.output, '\t').front());
-            one.bytes = number ? *number * 1024 : 0;
-        }
-        measured.push_back(std::move(one));
-        step.advance();
-    }
-    step.done();
-    return measured;
-}
-
-} // namespace
-
-Result<BoardFacts> Engine::freshFacts(Session &session, Device &device, Progress &progress) const {
-    auto facts = TRY(slipway::readFacts(session, m_catalog, m_workspace.probes(), progress));
-    TRY(saveFacts(m_workspace, device.name, facts));
-    device.lastSeen = isoNow();
-    if (facts.machineId && device.machineId.empty())
-        device.machineId = *facts.machineId;
-    if (facts.serial && device.serial.empty())
-        device.serial = *facts.serial;
-    if (device.target.empty())
-        if (const auto *target = m_catalog.recognise(facts))
-            device.target = target->id;
-    TRY(saveDevice(m_workspace, device));
-    return facts;
-}
 
 Result<Target> Engine::targetOf(const Device &device, const std::optional<BoardFacts> &facts) const {
     if (!device.target.empty())
@@ -87,7 +36,7 @@ Result<Device> Engine::startVirtualBoard(const VirtualBoardAsk &ask, Progress &p
 Result<BoardFacts> Engine::readFacts(const Login &login, Progress &progress) {
     const auto session = TRY(connect(login, progress));
     auto device = login.device;
-    return freshFacts(*session, device, progress);
+    return freshFacts(m_workspace, m_catalog, *session, device, progress);
 }
 
 Result<std::vector<Release>> Engine::releases(const Login &login, const std::string &dest, Progress &progress) {
@@ -103,10 +52,10 @@ Result<Release> Engine::rollback(const Login &login, const std::string &dest, co
 Result<SysrootPlan> Engine::planSysroot(const Login &login, Progress &progress) {
     const auto session = TRY(connect(login, progress));
     auto device = login.device;
-    const auto facts = TRY(freshFacts(*session, device, progress));
+    const auto facts = TRY(freshFacts(m_workspace, m_catalog, *session, device, progress));
     const auto target = TRY(targetOf(device, facts));
     SysrootPlan plan{.destination = m_workspace.sysrootDirectory(device.name),
-                     .folders = TRY(measure(*session, target.sysrootFolders, progress)), .freeBytes = 0, .existing = {}};
+                     .folders = TRY(measureFolders(*session, target.sysrootFolders, progress)), .freeBytes = 0, .existing = {}};
     std::error_code error;
     fs::create_directories(plan.destination.parent_path(), error);
     if (const auto space = fs::space(plan.destination.parent_path(), error); !error)
@@ -119,7 +68,7 @@ Result<SysrootPlan> Engine::planSysroot(const Login &login, Progress &progress) 
 Result<Sysroot> Engine::syncSysroot(const Login &login, const fs::path &destination, Progress &progress) {
     const auto session = TRY(connect(login, progress));
     auto device = login.device;
-    const auto facts = TRY(freshFacts(*session, device, progress));
+    const auto facts = TRY(freshFacts(m_workspace, m_catalog, *session, device, progress));
     return slipway::syncSysroot(*session,
                                 {.path = destination, .device = device.name, .target = TRY(targetOf(device, facts)), .facts = facts,
                                  .rsync = TRY(findProgram("rsync")), .rsh = m_workspace.bin / "slipway-rsh"},

@@ -4,21 +4,11 @@
 
 #include "app/gui/engine.h"
 #include "core/preflight/gather.h"
-
-#include <pwd.h>
-#include <unistd.h>
+#include "core/workspace/boards.h"
 
 namespace slipway::gui {
 
 namespace {
-
-/// user@host of this machine, for the log on the board.
-std::string whoAmI() {
-    char host[256] = {};
-    ::gethostname(host, sizeof host - 1);
-    const passwd *user = ::getpwuid(::getuid());
-    return fmt::format("{}@{}", user ? user->pw_name : std::to_string(::getuid()), host);
-}
 
 std::string join(const std::vector<std::string> &words) {
     return fmt::format("{}", fmt::join(words, ", "));
@@ -74,11 +64,17 @@ Result<ShipOutcome> Engine::ship(const Login &login, const ShipAsk &ask, std::op
     auto device = login.device;
     std::optional<BoardFacts> facts;
     if (device.target.empty())
-        facts = TRY(freshFacts(*session, device, progress));
+        facts = TRY(freshFacts(m_workspace, m_catalog, *session, device, progress));
     const ShipRequest request{.project = std::move(project), .device = device, .target = TRY(targetOf(device, facts)), .catalog = m_catalog,
-                              .workspace = m_workspace, .tools = findKernelTools(m_workspace.bin, m_workspace.resources, m_workspace.cudaPreludeDirectory()), .ptx = {},
-                              .allow = ask.allow, .force = false, .by = whoAmI()};
+                              .workspace = m_workspace,
+                              .tools = findKernelTools(m_workspace.bin, m_workspace.resources, m_workspace.cudaPreludeDirectory()), .ptx = {},
+                              .allow = ask.allow, .force = false, .by = userAtHost()};
     return slipway::ship(*session, request, verdict, progress);
+}
+
+Result<bool> Engine::isPackage(const fs::path &folder, Progress &progress) {
+    const auto package = Package::open(folder, progress);
+    return package || package.error().kind != ErrorKind::usage; // a package that is broken is one: pre-flight says what is wrong
 }
 
 Result<Verdict> Engine::preflight(const fs::path &directory, const Against &against, Progress &progress) {
@@ -90,7 +86,7 @@ Result<Verdict> Engine::preflight(const fs::path &directory, const Against &agai
         session = TRY(connect(board->login, progress));
         request.device = board->login.device;
         auto device = request.device;
-        request.facts = TRY(freshFacts(*session, device, progress));
+        request.facts = TRY(freshFacts(m_workspace, m_catalog, *session, device, progress));
         request.factsSource = fmt::format("{}, now", device.name);
         request.session = session.get();
     } else if (const auto *file = std::get_if<AgainstFacts>(&against)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/device/session.h"
 #include "core/device/virtualboard.h"
 #include "core/workspace/workspace.h"
 
@@ -11,5 +12,13 @@ namespace slipway {
 
 /// The entry for the list of devices, with its own key and known_hosts.
 [[nodiscard]] Device virtualDevice(const std::string &name, const VirtualBoard &board);
+
+/// user@host of whoever runs this program, for the log on a board.
+[[nodiscard]] std::string userAtHost();
+
+/// Reads the facts of the board behind `session` and keeps them with the saved device: also its machine id, serial number and
+/// target where they were not known yet, and when it was seen. Warns when it looks like another board than the saved one.
+[[nodiscard]] Result<BoardFacts> freshFacts(const Workspace &workspace, const Catalog &catalog, Session &session, Device &device,
+                                            Progress &progress);
 
 } // namespace slipway

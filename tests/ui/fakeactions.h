@@ -174,6 +174,7 @@ public:
         outcome.deployed.bytesSent = 100;
         return outcome;
     }
+    Result<bool> isPackage(const fs::path &folder, Progress &) override { return folder.filename() == "package"; }
     Result<Verdict> preflight(const fs::path &, const Against &against, Progress &progress) override {
         if (const auto *board = std::get_if<AgainstBoard>(&against))
             TRY(connect(board->login, progress));
