@@ -12,13 +12,11 @@
 #include <QDragEnterEvent>
 #include <QHeaderView>
 #include <QLineEdit>
-#include <QMimeData>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
 #include <QTableView>
-#include <QUrl>
 #include <QVBoxLayout>
 
 namespace slipway {
@@ -102,6 +100,8 @@ QWidget *BoardDetails::buildReleases() {
     part->setLayout(layout);
     m_sorted->setSourceModel(m_releases);
     m_table = makeTable(m_sorted, tr("Releases"));
+    m_table->setObjectName("releases");
+    m_rollBack->setObjectName("rollBack");
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->sortByColumn(ReleaseModel::deployedColumn, Qt::AscendingOrder);
     remember(m_boards.settings(), "devices/releases", m_table->horizontalHeader(), {196, 84, 92, 84, 100, 60});
@@ -233,13 +233,12 @@ void BoardDetails::rollBack() {
 }
 
 void BoardDetails::dragEnterEvent(QDragEnterEvent *event) {
-    const auto urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.front().isLocalFile())
+    if (!droppedFolder(*event).isEmpty())
         event->acceptProposedAction();
 }
 
 void BoardDetails::dropEvent(QDropEvent *event) {
-    Q_EMIT shipWanted(m_name, event->mimeData()->urls().front().toLocalFile());
+    Q_EMIT folderDropped(m_name, droppedFolder(*event));
 }
 
 } // namespace slipway

@@ -30,6 +30,7 @@ public:
 
 Q_SIGNALS:
     void shipWanted(const std::string &device, const QString &projectFolder);
+    void folderDropped(const std::string &device, const QString &folder);
     void removeWanted();
 
 protected:

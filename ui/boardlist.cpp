@@ -4,8 +4,10 @@
 
 #include "ui/boardlist.h"
 
+#include "ui/parts.h"
 #include "ui/text.h"
 
+#include <QDragEnterEvent>
 #include <QPainter>
 #include <QStyledItemDelegate>
 
@@ -81,6 +83,7 @@ BoardList::BoardList(QWidget *parent) : QListView(parent), m_model(new DeviceMod
     setItemDelegate(new BoardDelegate(*m_model, this));
     setAccessibleName(tr("Devices"));
     setMinimumWidth(220);
+    setAcceptDrops(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     connect(selectionModel(), &QItemSelectionModel::currentChanged, this, [this] {
         if (!m_filling)
@@ -95,6 +98,21 @@ void BoardList::setBoards(const std::vector<BoardRow> &rows, const std::string &
         if (rows[std::size_t(i)].board.device.name == selected)
             setCurrentIndex(m_model->index(i, 0));
     m_filling = false;
+}
+
+void BoardList::dragEnterEvent(QDragEnterEvent *event) {
+    if (!droppedFolder(*event).isEmpty())
+        event->acceptProposedAction();
+}
+
+void BoardList::dragMoveEvent(QDragMoveEvent *event) {
+    event->setAccepted(indexAt(event->position().toPoint()).isValid());
+}
+
+void BoardList::dropEvent(QDropEvent *event) {
+    const auto at = indexAt(event->position().toPoint());
+    if (at.isValid())
+        Q_EMIT folderDropped(m_model->row(at.row()).board.device.name, droppedFolder(*event));
 }
 
 std::string BoardList::current() const {

@@ -17,6 +17,13 @@ public:
 
 Q_SIGNALS:
     void boardChosen(const std::string &name);
+    /// A folder was dropped onto a board's entry.
+    void folderDropped(const std::string &name, const QString &folder);
+
+protected:
+    void dragEnterEvent(QDragEnterEvent *event) override;
+    void dragMoveEvent(QDragMoveEvent *event) override;
+    void dropEvent(QDropEvent *event) override;
 
 private:
     DeviceModel *m_model;

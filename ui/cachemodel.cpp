@@ -81,11 +81,11 @@ CacheModel::CacheModel(QObject *parent)
                .key = [](const CacheEntry &e) { return qlonglong(shared(e)); }, .right = true},
               {.title = tr("Size"), .text = [](const CacheEntry &e) { return sizeText(e.bytes); },
                .key = [](const CacheEntry &e) { return qulonglong(e.bytes); }, .right = true},
-              {.title = tr("Entry"), .text = entries},
               {.title = tr("Source"), .text = source},
               {.title = tr("Age"), .text = [](const CacheEntry &e) { return ago(e.modified, unixNow()); },
                .key = [](const CacheEntry &e) { return -qlonglong(e.modified); }},
               {.title = tr("Remarks"), .text = remarks, .icon = remarkIcon},
+              {.title = tr("Entry"), .text = entries},
           },
           parent) {}
 

@@ -9,8 +9,8 @@ namespace slipway {
 /// The kernels of a cache directory.
 class CacheModel : public TableModel<CacheEntry> {
 public:
-    enum { nameColumn, capabilityColumn, ptxColumn, cubinColumn, registersColumn, sharedColumn, sizeColumn, entryColumn,
-           sourceColumn, ageColumn, remarksColumn };
+    enum { nameColumn, capabilityColumn, ptxColumn, cubinColumn, registersColumn, sharedColumn, sizeColumn, sourceColumn,
+           ageColumn, remarksColumn, entryColumn };
     explicit CacheModel(QObject *parent = nullptr);
 };
 

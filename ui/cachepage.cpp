@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Caches on the left by target, kernels in the middle, text on the right.
+// Caches on the left by target, kernels on the right with the text of the chosen one below.
 
 #include "ui/cachepage.h"
 
@@ -9,6 +9,10 @@
 #include "ui/ptxview.h"
 #include "ui/text.h"
 
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QDesktopServices>
 #include <QFileDialog>
 #include <QHeaderView>
 #include <QLineEdit>
@@ -18,6 +22,7 @@
 #include <QStackedWidget>
 #include <QTableView>
 #include <QTreeWidget>
+#include <QUrl>
 #include <QVBoxLayout>
 
 #include <map>
@@ -36,13 +41,16 @@ CachePage::CachePage(Boards &boards, QWidget *parent)
     auto *layout = column(margin);
     setLayout(layout);
     auto *split = new QSplitter;
+    auto *right = new QSplitter(Qt::Vertical); // a kernel's line is as long as a line of its text
+    right->addWidget(buildKernels());
+    right->addWidget(buildText());
+    right->setChildrenCollapsible(false);
     split->addWidget(buildPlaces());
-    split->addWidget(buildKernels());
-    split->addWidget(buildText());
+    split->addWidget(right);
     split->setChildrenCollapsible(false);
-    split->setStretchFactor(1, 3);
-    split->setStretchFactor(2, 2);
-    remember(m_boards.settings(), "cache/split", split, {160, 490, 260});
+    split->setStretchFactor(1, 1);
+    remember(m_boards.settings(), "cache/places", split, {180, 740});
+    remember(m_boards.settings(), "cache/text", right, {400, 600});
     layout->addWidget(split, 1);
     layout->addWidget(m_twin);
     connect(&m_boards, &Boards::changed, this, &CachePage::fillPlaces);
@@ -87,7 +95,8 @@ QWidget *CachePage::buildKernels() {
     m_table = makeTable(m_sorted, tr("Kernels"));
     m_table->setObjectName("kernels");
     m_table->sortByColumn(CacheModel::nameColumn, Qt::AscendingOrder);
-    remember(m_boards.settings(), "cache/columns", m_table->horizontalHeader(), {118, 80, 44, 50, 70, 62, 64, 110, 140, 90, 160});
+    remember(m_boards.settings(), "cache/columns", m_table->horizontalHeader(), {112, 80, 44, 50, 74, 62, 66, 142, 80, 90, 60});
+    addRowActions();
     m_stack->addWidget(m_table);
     layout->addWidget(m_filter);
     layout->addWidget(m_stack, 1);
@@ -95,6 +104,26 @@ QWidget *CachePage::buildKernels() {
     connect(m_filter, &QLineEdit::textChanged, m_sorted, &QSortFilterProxyModel::setFilterFixedString);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &CachePage::showKernel);
     return part;
+}
+
+void CachePage::addRowActions() {
+    const auto add = [this](const char *iconName, const QString &text, std::function<void(const fs::path &)> what) {
+        auto *action = new QAction(icon(iconName), text, m_table);
+        connect(action, &QAction::triggered, this, [this, what] {
+            const auto *entry = selected();
+            if (entry && !(entry->image.empty() && entry->cubin.empty()))
+                what(entry->image.empty() ? entry->cubin : entry->image);
+        });
+        m_table->addAction(action);
+    };
+    add("folder", tr("&Open the image's file"), [](const fs::path &file) { QDesktopServices::openUrl(QUrl::fromLocalFile(qs(file.string()))); });
+    add("copy", tr("Copy the file's &path"), [](const fs::path &file) { QApplication::clipboard()->setText(qs(file.string())); });
+    add("copy", tr("Copy the &text"), [this](const fs::path &) { QApplication::clipboard()->setText(m_ptx->text()); });
+}
+
+const CacheEntry *CachePage::selected() const {
+    const auto current = m_table->currentIndex();
+    return current.isValid() ? &m_model->row(m_sorted->mapToSource(current).row()) : nullptr;
 }
 
 QWidget *CachePage::buildText() {
@@ -188,11 +217,10 @@ void CachePage::showState(const QString &title, const QString &text) {
 }
 
 void CachePage::showKernel() {
-    const auto current = m_table->currentIndex();
-    if (!current.isValid())
+    const auto *entry = selected();
+    if (!entry)
         return;
-    const auto entry = m_model->row(m_sorted->mapToSource(current).row());
-    const auto file = entry.image.empty() ? entry.cubin : entry.image;
+    const auto file = entry->image.empty() ? entry->cubin : entry->image;
     m_kernel->setFullText(qs(file.filename().string()));
     if (file.empty())
         return m_ptx->setText(tr("// no image: only leftovers of a run that was interrupted"));

@@ -32,6 +32,8 @@ private:
     QWidget *buildPlaces();
     QWidget *buildKernels();
     QWidget *buildText();
+    void addRowActions();
+    [[nodiscard]] const CacheEntry *selected() const;
     void fillPlaces();
     void showCache(const Result<KernelCache> &cache);
     void showKernel();

@@ -28,6 +28,8 @@ DevicesPage::DevicesPage(Boards &boards, QWidget *parent)
     connect(&m_boards, &Boards::selectedChanged, this, &DevicesPage::refresh);
     connect(m_list, &BoardList::boardChosen, &m_boards, &Boards::select);
     connect(m_details, &BoardDetails::shipWanted, this, &DevicesPage::shipWanted);
+    connect(m_list, &BoardList::folderDropped, this, &DevicesPage::takeFolder);
+    connect(m_details, &BoardDetails::folderDropped, this, &DevicesPage::takeFolder);
     connect(m_details, &BoardDetails::removeWanted, this, &DevicesPage::removeSelected);
     refresh();
 }
@@ -85,6 +87,18 @@ void DevicesPage::addDevice() {
 void DevicesPage::listReleases() {
     if (m_boards.find(m_boards.selected()))
         m_details->readReleases();
+}
+
+void DevicesPage::takeFolder(const std::string &device, const QString &folder) {
+    m_boards.jobs().start<bool>(
+        {.title = tr("Look into %1").arg(folder), .slot = "drop", .quiet = true},
+        [actions = m_boards.actions(), path = fs::path(folder.toStdString())](Progress &progress) { return actions->isPackage(path, progress); },
+        this, [this, device, folder](const Result<bool> &package) {
+            if (package.value_or(false))
+                Q_EMIT packageDropped(device, folder);
+            else
+                Q_EMIT shipWanted(device, folder);
+        });
 }
 
 void DevicesPage::removeSelected() {

@@ -24,11 +24,14 @@ public:
 
 Q_SIGNALS:
     void shipWanted(const std::string &device, const QString &projectFolder);
+    void packageDropped(const std::string &device, const QString &package);
 
 private:
     QWidget *buildEmpty();
     QWidget *buildFilled();
     void refresh();
+    /// A package is checked against the device, a project shipped to it.
+    void takeFolder(const std::string &device, const QString &folder);
 
     Boards &m_boards;
     QStackedWidget *m_stack;

@@ -61,12 +61,22 @@ FactGroup systemGroup(const BoardFacts &facts) {
              {tr("Clock"), skew}}};
 }
 
+/// Memory that looks like a disk: nobody ships there.
+bool isPseudo(const std::string &mount) {
+    for (const std::string_view root : {"/dev", "/run", "/proc", "/sys"})
+        if (mount == root || mount.starts_with(std::string(root) + "/"))
+            return true;
+    return false;
+}
+
 FactGroup storageGroup(const BoardFacts &facts) {
     FactGroup group{tr("Memory and storage"), {{tr("Memory"), facts.memoryBytes ? sizeText(*facts.memoryBytes) : QString()}}};
     if (!facts.disks)
         group.lines.push_back({tr("Disks"), {}});
     else
         for (const auto &disk : *facts.disks) {
+            if (isPseudo(disk.mount))
+                continue;
             auto text = tr("%1 free").arg(sizeText(disk.freeBytes));
             if (disk.readOnly)
                 text += tr(", read-only");

@@ -9,56 +9,63 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QFormLayout>
 #include <QPushButton>
 #include <QVBoxLayout>
 
 namespace slipway {
 
 FindingDetails::FindingDetails(QWidget *parent)
-    : QScrollArea(parent), m_icon(new QLabel), m_title(titleLabel({}, 1)), m_subject(quietLabel({})), m_copyFix(button(tr("Copy the fix"), "copy")) {
+    : QScrollArea(parent), m_parts(new QFormLayout), m_icon(new QLabel), m_title(titleLabel({}, 1)), m_subject(quietLabel({})),
+      m_copyFix(button(tr("Copy the fix"), "copy")) {
     auto *inside = new QWidget;
     auto *layout = column(margin);
     inside->setLayout(layout);
     auto *head = row();
     head->addWidget(m_icon, 0, Qt::AlignTop);
     head->addWidget(m_title, 1);
+    head->addWidget(m_copyFix, 0, Qt::AlignTop);
     m_title->setWordWrap(true);
     layout->addLayout(head);
     layout->addWidget(m_subject);
-    setWidget(inside);
+    layout->addLayout(m_parts);
+    m_parts->setHorizontalSpacing(margin);
+    m_parts->setLabelAlignment(Qt::AlignLeft | Qt::AlignTop);
+    m_parts->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     m_found = addPart(tr("Found"), "found");
     m_needed = addPart(tr("Needed"), "needed");
     m_why = addPart(tr("Why"), "why");
     m_fix = addPart(tr("How to fix"), "fix");
-    layout->addWidget(m_copyFix, 0, Qt::AlignLeft);
     layout->addStretch();
+    setWidget(inside);
     setWidgetResizable(true);
-    setMinimumWidth(220);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setMinimumSize(220, 96);
+    m_copyFix->setObjectName("copyFix");
     connect(m_copyFix, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(m_fix->text()); });
     show(nullptr);
 }
 
 QLabel *FindingDetails::addPart(const QString &title, const char *name) {
-    auto *layout = static_cast<QVBoxLayout *>(widget()->layout());
-    auto *part = new QWidget;
-    auto *inside = column();
-    inside->setSpacing(2);
-    part->setLayout(inside);
-    auto *head = quietLabel(title);
+    auto *head = plainLabel(title);
+    head->setForegroundRole(QPalette::PlaceholderText);
     auto *text = plainLabel();
     text->setObjectName(name);
     text->setAccessibleName(title);
     text->setWordWrap(true);
     text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    inside->addWidget(head);
-    inside->addWidget(text);
-    layout->addWidget(part);
+    m_parts->addRow(head, text);
     return text;
 }
 
 void FindingDetails::set(QLabel *label, const std::string &text) {
     label->setText(qs(text));
-    label->parentWidget()->setVisible(!text.empty());
+    m_parts->setRowVisible(label, !text.empty());
+}
+
+void FindingDetails::resizeEvent(QResizeEvent *event) {
+    m_parts->setRowWrapPolicy(width() < 420 ? QFormLayout::WrapAllRows : QFormLayout::DontWrapRows);
+    QScrollArea::resizeEvent(event);
 }
 
 void FindingDetails::show(const Finding *finding) {
@@ -72,8 +79,8 @@ void FindingDetails::show(const Finding *finding) {
         return;
     }
     m_icon->setPixmap(statusIcon(finding->status).pixmap(20, 20));
-    m_title->setText(statusWord(finding->status) + ": " + qs(finding->id));
-    m_subject->setText(qs(finding->subject));
+    m_title->setText(statusWord(finding->status) + ": " + checkTitle(*finding));
+    m_subject->setText(QStringList{qs(finding->id), qs(finding->subject)}.join(QStringLiteral("  ·  ")));
     set(m_found, finding->found);
     set(m_needed, finding->needed);
     set(m_why, finding->why);

@@ -8,6 +8,7 @@
 
 #include <optional>
 
+class QFormLayout;
 class QLabel;
 class QPushButton;
 
@@ -20,10 +21,15 @@ public:
     explicit FindingDetails(QWidget *parent = nullptr);
     void show(const Finding *finding);
 
+protected:
+    /// Names stand beside the texts where there is room, else above them.
+    void resizeEvent(QResizeEvent *event) override;
+
 private:
     QLabel *addPart(const QString &title, const char *name);
     void set(QLabel *label, const std::string &text);
 
+    QFormLayout *m_parts;
     QLabel *m_icon;
     QLabel *m_title;
     QLabel *m_subject;

@@ -16,10 +16,20 @@ namespace slipway {
 namespace {
 QString tr(const char *text, int count = -1) { return QCoreApplication::translate("FindingModel", text, nullptr, count); }
 
-/// What a check is about, for people: "PTX version accepted by the driver".
-QString titleOf(const Finding &finding) {
-    const auto found = std::ranges::find_if(checks(), [&](const Check &check) { return check.id == finding.id; });
-    return found == checks().end() ? qs(finding.id) : qs(found->title);
+/// What asks for action first, then what the user may wish to read.
+int urgency(Status status) {
+    switch (status) {
+    case Status::fail: return 0;
+    case Status::unknown: return 1;
+    case Status::warn: return 2;
+    case Status::pass: return 3;
+    case Status::skipped: break;
+    }
+    return 4;
+}
+
+QString checkTip(const Finding &finding) {
+    return QString("%1 (%2)").arg(checkTitle(finding), qs(finding.id));
 }
 
 /// A check that found nothing wrong says at least what it looked at, one that was skipped why.
@@ -28,9 +38,14 @@ QString foundOrTitle(const Finding &finding) {
         return qs(finding.found);
     if (finding.status == Status::skipped)
         return qs(finding.why);
-    return finding.status == Status::pass ? titleOf(finding) : QString();
+    return finding.status == Status::pass ? checkTitle(finding) : QString();
 }
 } // namespace
+
+QString checkTitle(const Finding &finding) {
+    const auto found = std::ranges::find_if(checks(), [&](const Check &check) { return check.id == finding.id; });
+    return found == checks().end() ? qs(finding.id) : qs(found->title);
+}
 
 QString statusWord(Status status) {
     switch (status) {
@@ -84,7 +99,7 @@ QString headline(const Verdict &verdict) {
 
 QString verdictText(const Verdict &verdict) {
     auto findings = verdict.findings;
-    std::stable_sort(findings.begin(), findings.end(), [](const Finding &a, const Finding &b) { return a.status > b.status; });
+    std::stable_sort(findings.begin(), findings.end(), [](const Finding &a, const Finding &b) { return urgency(a.status) < urgency(b.status); });
     QStringList lines{headline(verdict), tr("checked against %1").arg(qs(verdict.factsSource)), QString()};
     for (const auto &finding : findings) {
         lines << statusWord(finding.status).leftJustified(8) + qs(finding.id) + "  " + qs(finding.subject);
@@ -102,9 +117,9 @@ FindingModel::FindingModel(QObject *parent)
           {
               {.title = tr("Result"),
                .text = [](const Finding &f) { return statusWord(f.status); },
-               .key = [](const Finding &f) { return -int(f.status); }, // worst first
+               .key = [](const Finding &f) { return urgency(f.status); },
                .icon = [](const Finding &f) { return statusIcon(f.status); }},
-              {.title = tr("Check"), .text = [](const Finding &f) { return qs(f.id); }, .tip = titleOf},
+              {.title = tr("Check"), .text = checkTitle, .tip = checkTip},
               {.title = tr("Subject"), .text = [](const Finding &f) { return qs(f.subject); }},
               {.title = tr("Found"), .text = foundOrTitle},
               {.title = tr("Needed"), .text = [](const Finding &f) { return qs(f.needed); }},

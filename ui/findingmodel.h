@@ -8,6 +8,8 @@
 namespace slipway {
 
 /// "Pass", "Warning", "Fail", "Skipped", "Unknown".
+/// What a check is about, for people: "PTX version accepted by the driver"; the id of one that the table does not know.
+[[nodiscard]] QString checkTitle(const Finding &finding);
 [[nodiscard]] QString statusWord(Status status);
 [[nodiscard]] Tone statusTone(Status status);
 [[nodiscard]] QIcon statusIcon(Status status);

@@ -16,6 +16,7 @@
 
 #include <QCloseEvent>
 #include <QComboBox>
+#include <QDialog>
 #include <QListWidget>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -41,6 +42,8 @@ MainWindow::MainWindow(std::shared_ptr<Actions> actions, std::shared_ptr<Setting
     buildStatus();
     wireJobs();
     connect(m_devices, &DevicesPage::shipWanted, this, &MainWindow::ship);
+    connect(m_devices, &DevicesPage::packageDropped, this, &MainWindow::openPackageAgainst);
+    connect(m_preflight, &PreflightPage::cacheWanted, this, [this](const QString &directory) { openCache(directory.toStdString()); });
     connect(&m_boards, &Boards::changed, this, &MainWindow::fillSelector);
     connect(&m_boards, &Boards::selectedChanged, this, &MainWindow::fillSelector);
     connect(&m_boards, &Boards::problem, m_status, &ElidedLabel::setFullText);
@@ -48,6 +51,16 @@ MainWindow::MainWindow(std::shared_ptr<Actions> actions, std::shared_ptr<Setting
     fillSelector();
     restore();
     m_boards.refresh();
+}
+
+/// A widget that goes while it has the focus or a selection says so to the others: everything must still be there then.
+MainWindow::~MainWindow() {
+    for (auto *dialog : findChildren<QDialog *>(Qt::FindDirectChildrenOnly)) {
+        dialog->hide();
+        delete dialog;
+    }
+    hide();
+    delete takeCentralWidget();
 }
 
 void MainWindow::buildPages() {
@@ -139,10 +152,7 @@ void MainWindow::buildMenus() {
             m_boards.readFacts(m_boards.selected());
     });
     device->addAction(icon("rollback"), tr("List &releases"), QKeySequence(tr("Ctrl+L")), this, &MainWindow::listReleases);
-    device->addAction(icon("sync"), tr("&Sync a sysroot…"), QKeySequence(tr("Ctrl+Y")), this, [this] {
-        showPage(Page::sysroot);
-        m_sysroot->sync();
-    });
+    device->addAction(icon("sync"), tr("&Sync a sysroot…"), QKeySequence(tr("Ctrl+Y")), this, &MainWindow::syncSysroot);
     device->addSeparator();
     device->addAction(icon("remove"), tr("&Remove…"), m_devices, &DevicesPage::removeSelected);
     buildViewMenu();
@@ -251,6 +261,16 @@ void MainWindow::listReleases() {
     m_devices->listReleases();
 }
 
+void MainWindow::syncSysroot() {
+    showPage(Page::sysroot);
+    m_sysroot->sync();
+}
+
+void MainWindow::addDevice() {
+    showPage(Page::devices);
+    m_devices->addDevice();
+}
+
 void MainWindow::fillSelector() {
     m_selector->clear();
     for (const auto &row : m_boards.rows())
@@ -267,6 +287,11 @@ void MainWindow::openPackage(const QString &folder, bool check) {
     m_preflight->setPackage(folder);
     if (check)
         m_preflight->check();
+}
+
+void MainWindow::openPackageAgainst(const std::string &device, const QString &folder) {
+    m_boards.select(device);
+    openPackage(folder, true);
 }
 
 void MainWindow::openCache(const fs::path &directory) {

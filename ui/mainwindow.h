@@ -30,14 +30,20 @@ class MainWindow : public QMainWindow {
 public:
     MainWindow(std::shared_ptr<Actions> actions, std::shared_ptr<Settings> settings, QWidget *parent = nullptr);
 
+    ~MainWindow() override;
+
     void showPage(Page page);
     void selectDevice(const std::string &name) { m_boards.select(name); }
     /// Puts a package on the pre-flight page; checks it when asked.
     void openPackage(const QString &folder, bool check);
+    /// The same against a device, which becomes the one to work with.
+    void openPackageAgainst(const std::string &device, const QString &folder);
     void openCache(const fs::path &directory);
     void ship(const std::string &device, const QString &projectFolder);
     void showActivity(bool visible);
     void listReleases();
+    void syncSysroot();
+    void addDevice();
     [[nodiscard]] Boards &boards() { return m_boards; }
     [[nodiscard]] Jobs &jobs() { return m_jobs; }
 

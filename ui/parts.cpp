@@ -11,16 +11,22 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QDropEvent>
 #include <QFontDatabase>
+#include <QFormLayout>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
+#include <QMimeData>
 #include <QPainter>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
 #include <QStyledItemDelegate>
 #include <QTableView>
 #include <QToolButton>
+#include <QUrl>
 
 #include <algorithm>
 
@@ -152,6 +158,65 @@ QString CommandTwin::command() const {
     return m_text->text();
 }
 
+namespace {
+
+/// Every column of one row with its whole text, to read and to copy from.
+void showRow(QTableView *table, const QModelIndex &index) {
+    if (!index.isValid())
+        return;
+    auto *dialog = new QDialog(table->window());
+    dialog->setObjectName("rowDetails");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(table->accessibleName());
+    auto *layout = column(margin);
+    dialog->setLayout(layout);
+    auto *form = new QFormLayout;
+    form->setHorizontalSpacing(margin);
+    form->setLabelAlignment(Qt::AlignLeft | Qt::AlignTop);
+    for (int i = 0; i < table->model()->columnCount(); ++i) {
+        const auto value = index.siblingAtColumn(i).data().toString();
+        if (value.isEmpty())
+            continue;
+        auto *name = plainLabel(table->model()->headerData(i, Qt::Horizontal).toString());
+        name->setForegroundRole(QPalette::PlaceholderText);
+        auto *text = plainLabel(value);
+        text->setWordWrap(true);
+        text->setMinimumWidth(440);
+        text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+        form->addRow(name, text);
+    }
+    layout->addLayout(form);
+    auto *buttons = new QDialogButtonBox(QDialogButtonBox::Close);
+    QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::close);
+    layout->addWidget(buttons);
+    dialog->show();
+}
+
+void addRowActions(QTableView *table) {
+    auto *copy = new QAction(icon("copy"), QObject::tr("Copy rows"), table);
+    copy->setShortcut(QKeySequence::Copy);
+    copy->setShortcutContext(Qt::WidgetShortcut);
+    QObject::connect(copy, &QAction::triggered, table, [table] {
+        auto rows = table->selectionModel()->selectedRows();
+        std::sort(rows.begin(), rows.end());
+        QStringList lines;
+        for (const auto &index : rows) {
+            QStringList cells;
+            for (int column = 0; column < table->model()->columnCount(); ++column)
+                cells << index.siblingAtColumn(column).data().toString();
+            lines << cells.join('\t');
+        }
+        QApplication::clipboard()->setText(lines.join('\n'));
+    });
+    auto *details = new QAction(QObject::tr("Show all of it…"), table);
+    QObject::connect(details, &QAction::triggered, table, [table] { showRow(table, table->currentIndex()); });
+    QObject::connect(table, &QTableView::doubleClicked, table, [table](const QModelIndex &index) { showRow(table, index); });
+    table->addActions({details, copy});
+    table->setContextMenuPolicy(Qt::ActionsContextMenu);
+}
+
+} // namespace
+
 QTableView *makeTable(QSortFilterProxyModel *model, const QString &name) {
     auto *table = new QTableView;
     model->setSortRole(sortRole);
@@ -173,28 +238,13 @@ QTableView *makeTable(QSortFilterProxyModel *model, const QString &name) {
     table->horizontalHeader()->setHighlightSections(false);
     table->horizontalHeader()->setStretchLastSection(true);
     table->setSortingEnabled(true);
-    addCopyRows(table);
+    addRowActions(table);
     return table;
 }
 
-void addCopyRows(QTableView *table) {
-    auto *copy = new QAction(icon("copy"), QObject::tr("Copy rows"), table);
-    copy->setShortcut(QKeySequence::Copy);
-    copy->setShortcutContext(Qt::WidgetShortcut);
-    QObject::connect(copy, &QAction::triggered, table, [table] {
-        auto rows = table->selectionModel()->selectedRows();
-        std::sort(rows.begin(), rows.end());
-        QStringList lines;
-        for (const auto &index : rows) {
-            QStringList cells;
-            for (int column = 0; column < table->model()->columnCount(); ++column)
-                cells << index.siblingAtColumn(column).data().toString();
-            lines << cells.join('\t');
-        }
-        QApplication::clipboard()->setText(lines.join('\n'));
-    });
-    table->addAction(copy);
-    table->setContextMenuPolicy(Qt::ActionsContextMenu);
+QString droppedFolder(const QDropEvent &event) {
+    const auto urls = event.mimeData()->urls();
+    return urls.size() == 1 && urls.front().isLocalFile() ? urls.front().toLocalFile() : QString();
 }
 
 void remember(Settings &settings, const std::string &key, QHeaderView *header, const QList<int> &widths) {

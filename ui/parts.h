@@ -12,6 +12,8 @@ class QSplitter;
 class QTableView;
 class QSortFilterProxyModel;
 
+class QDropEvent;
+
 namespace slipway {
 
 /// A line across the page that says how things are: icon, headline, explanation.
@@ -55,10 +57,12 @@ private:
     QLineEdit *m_text;
 };
 
-/// A table in the house's style over `model`, sortable; `name` is for assistive technology.
+/// A table in the house's style over `model`, sortable; `name` is for assistive technology. Its context menu copies the selected
+/// rows as tab-separated text (Ctrl+C) and shows all of a row, as a double click does.
 [[nodiscard]] QTableView *makeTable(QSortFilterProxyModel *model, const QString &name);
-/// Adds "Copy" (Ctrl+C): the selected rows as tab-separated text.
-void addCopyRows(QTableView *table);
+
+/// The one local folder or file that is dragged; empty = something else.
+[[nodiscard]] QString droppedFolder(const QDropEvent &event);
 
 /// Keeps column widths / a splitter's places in `settings` under `key`.
 void remember(Settings &settings, const std::string &key, QHeaderView *header, const QList<int> &widths);

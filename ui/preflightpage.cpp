@@ -9,6 +9,7 @@
 #include "ui/parts.h"
 #include "ui/text.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QButtonGroup>
 #include <QClipboard>
@@ -17,12 +18,12 @@
 #include <QFileDialog>
 #include <QHeaderView>
 #include <QLineEdit>
-#include <QMimeData>
 #include <QPushButton>
 #include <QSplitter>
 #include <QTableView>
-#include <QUrl>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace slipway {
 
@@ -39,7 +40,8 @@ std::string nameOf(const QString &data) { return data.section(':', 1).toStdStrin
 PreflightPage::PreflightPage(Boards &boards, JobModel &model, QWidget *parent)
     : QWidget(parent), m_boards(boards), m_package(new QLineEdit), m_against(new QComboBox), m_check(button(tr("&Check"), "preflight")),
       m_copy(button(tr("Copy as &text"), "copy")), m_banner(new Banner), m_job(new JobView(boards.jobs(), model)), m_filters(new QButtonGroup(this)),
-      m_model(new FindingModel(this)), m_sorted(new FindingFilter(this)), m_table(nullptr), m_details(new FindingDetails), m_twin(new CommandTwin) {
+      m_model(new FindingModel(this)), m_sorted(new FindingFilter(this)), m_table(nullptr),
+      m_split(new QSplitter), m_details(new FindingDetails), m_twin(new CommandTwin) {
     build();
     setAcceptDrops(true);
     connect(&m_boards, &Boards::changed, this, &PreflightPage::fillAgainst);
@@ -68,13 +70,12 @@ void PreflightPage::build() {
     layout->addWidget(m_banner);
     layout->addWidget(m_job);
     layout->addLayout(buildFilters());
-    auto *split = new QSplitter;
-    split->addWidget(buildTable());
-    split->addWidget(m_details);
-    split->setChildrenCollapsible(false);
-    split->setStretchFactor(0, 1);
-    remember(m_boards.settings(), "preflight/split", split, {660, 300});
-    layout->addWidget(split, 1);
+    m_split->addWidget(buildTable());
+    m_split->addWidget(m_details);
+    m_split->setChildrenCollapsible(false);
+    m_split->setStretchFactor(0, 1);
+    m_split->setHandleWidth(gap);
+    layout->addWidget(m_split, 1);
     layout->addWidget(m_twin);
     m_banner->show(Tone::neutral, "preflight", tr("Choose a package"),
                    tr("A folder with bin, cache, conf and data; drop it here. Every check runs, and none hides another."));
@@ -139,7 +140,11 @@ QWidget *PreflightPage::buildTable() {
     m_table->setObjectName("findings");
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->sortByColumn(FindingModel::statusColumn, Qt::AscendingOrder);
-    remember(m_boards.settings(), "preflight/columns", m_table->horizontalHeader(), {96, 118, 130, 150, 80});
+    auto *header = m_table->horizontalHeader();
+    remember(m_boards.settings(), "preflight/columns", header, {96, 232, 110, 300, 190});
+    header->setStretchLastSection(false);
+    header->setSectionResizeMode(FindingModel::foundColumn, QHeaderView::Stretch);
+    addRowActions();
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &PreflightPage::showDetails);
     return m_table;
 }
@@ -218,28 +223,75 @@ void PreflightPage::showVerdict(const Verdict &verdict) {
     constexpr const char *icons[] = {"pass", "pass", "warn", "unknown", "fail"};
     const auto tone = verdict.status == Status::skipped ? Tone::good : statusTone(verdict.status);
     m_banner->show(tone, icons[int(verdict.status)], headline(verdict), tr("Checked against %1.").arg(qs(verdict.factsSource)));
+    const auto before = selected() ? *selected() : Finding{};
     m_model->setRows(verdict.findings);
+    const bool noneNeeded = std::ranges::all_of(verdict.findings, [](const Finding &finding) { return finding.needed.empty(); });
+    m_table->setColumnHidden(FindingModel::neededColumn, noneNeeded);
     for (const auto status : filterOrder)
         m_filters->button(int(status))->setText(QString("%1 %2").arg(statusWord(status)).arg(countOf(verdict, status)));
     m_filters->button(-2)->setText(tr("All %1").arg(verdict.findings.size()));
-    m_table->selectRow(0);
+    selectFinding(before.id, before.subject);
     showDetails();
     inputsChanged();
 }
 
 void PreflightPage::showDetails() {
+    m_details->show(selected());
+}
+
+const Finding *PreflightPage::selected() const {
     const auto current = m_table->currentIndex();
-    m_details->show(current.isValid() ? &m_model->row(m_sorted->mapToSource(current).row()) : nullptr);
+    return current.isValid() ? &m_model->row(m_sorted->mapToSource(current).row()) : nullptr;
+}
+
+void PreflightPage::selectFinding(const std::string &id, const std::string &subject) {
+    int best = 0;
+    for (int row = m_sorted->rowCount() - 1; row >= 0; --row) { // the first row of the check where its subject is gone
+        const auto &finding = m_model->row(m_sorted->mapToSource(m_sorted->index(row, 0)).row());
+        if (finding.id != id)
+            continue;
+        best = row;
+        if (finding.subject == subject)
+            break;
+    }
+    m_table->selectRow(best);
+}
+
+void PreflightPage::addRowActions() {
+    const auto add = [this](const char *iconName, const QString &text, std::function<void()> what) {
+        auto *action = new QAction(icon(iconName), text, m_table);
+        connect(action, &QAction::triggered, this, what);
+        m_table->addAction(action);
+        return action;
+    };
+    auto *fix = add("copy", tr("Copy the &fix"), [this] {
+        if (selected())
+            QApplication::clipboard()->setText(qs(selected()->fix));
+    });
+    add("cache", tr("Show the package's &kernels"), [this] { Q_EMIT cacheWanted(m_package->text().trimmed() + "/cache"); });
+    add("refresh", tr("Check &again"), [this] { check(); });
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, fix, [this, fix] { fix->setEnabled(selected() && !selected()->fix.empty()); });
+}
+
+void PreflightPage::resizeEvent(QResizeEvent *event) {
+    constexpr int roomForBoth = 1060;
+    const auto wanted = event->size().width() < roomForBoth ? Qt::Vertical : Qt::Horizontal;
+    if (wanted != m_split->orientation() || event->oldSize().isEmpty()) {
+        m_split->setOrientation(wanted);
+        const bool below = wanted == Qt::Vertical;
+        const int whole = below ? m_split->height() : m_split->width(), part = below ? 150 : 300;
+        m_split->setSizes({std::max(whole - part, part), part});
+    }
+    QWidget::resizeEvent(event);
 }
 
 void PreflightPage::dragEnterEvent(QDragEnterEvent *event) {
-    const auto urls = event->mimeData()->urls();
-    if (urls.size() == 1 && urls.front().isLocalFile())
+    if (!droppedFolder(*event).isEmpty())
         event->acceptProposedAction();
 }
 
 void PreflightPage::dropEvent(QDropEvent *event) {
-    setPackage(event->mimeData()->urls().front().toLocalFile());
+    setPackage(droppedFolder(*event));
     check();
 }
 

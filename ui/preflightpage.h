@@ -10,6 +10,7 @@ class QButtonGroup;
 class QComboBox;
 class QLineEdit;
 class QPushButton;
+class QSplitter;
 class QTableView;
 
 namespace slipway {
@@ -31,7 +32,13 @@ public:
     void check();
     void showVerdict(const Verdict &verdict);
 
+Q_SIGNALS:
+    /// The user wants to look at the kernels of the package that is checked.
+    void cacheWanted(const QString &directory);
+
 protected:
+    /// The details stand beside the table, or below it where the page is narrow.
+    void resizeEvent(QResizeEvent *event) override;
     void dragEnterEvent(QDragEnterEvent *event) override;
     void dropEvent(QDropEvent *event) override;
 
@@ -44,6 +51,9 @@ private:
     void chooseFactsFile();
     void inputsChanged();
     void showDetails();
+    void addRowActions();
+    void selectFinding(const std::string &id, const std::string &subject);
+    [[nodiscard]] const Finding *selected() const;
     void showError(const Error &error);
 
     Boards &m_boards;
@@ -57,6 +67,7 @@ private:
     FindingModel *m_model;
     FindingFilter *m_sorted;
     QTableView *m_table;
+    QSplitter *m_split;
     FindingDetails *m_details;
     CommandTwin *m_twin;
     Verdict m_verdict;

@@ -54,6 +54,7 @@ void ShipDialog::build() {
     m_steps->setColumnCount(2);
     m_steps->setHeaderLabels({tr("Step"), tr("What it does")});
     m_steps->setAccessibleName(tr("Steps"));
+    m_steps->setObjectName("steps");
     m_steps->setSelectionMode(QAbstractItemView::NoSelection);
     m_steps->setUniformRowHeights(true);
     m_steps->setRootIsDecorated(false);

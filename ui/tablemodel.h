@@ -46,7 +46,10 @@ public:
         switch (role) {
         case Qt::DisplayRole: return column.text(value);
         case Qt::DecorationRole: return column.icon ? QVariant(column.icon(value)) : QVariant();
-        case Qt::ToolTipRole: return "<qt>" + (column.tip ? column.tip : column.text)(value).toHtmlEscaped() + "</qt>";
+        case Qt::ToolTipRole: {
+            const auto tip = (column.tip ? column.tip : column.text)(value);
+            return tip.isEmpty() ? QVariant() : QVariant("<qt>" + tip.toHtmlEscaped() + "</qt>");
+        }
         case Qt::TextAlignmentRole: return int((column.right ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
         case sortRole: return column.key ? column.key(value) : QVariant(column.text(value).toCaseFolded());
         default: return {};

@@ -9,7 +9,11 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QDialog>
+#include <QPainter>
+#include <QPushButton>
 #include <QTimer>
+#include <QWizard>
 
 #include <cstdio>
 
@@ -18,12 +22,14 @@ using namespace slipway;
 namespace {
 
 struct Options {
-    QString page, package, cache, device, project, screenshot, palette;
+    QString page, package, cache, device, project, open, screenshot, palette;
+    QSize size;
     int after = 0;
-    bool facts = false, releases = false;
+    bool facts = false, releases = false, start = false;
 };
 
 const QStringList pages{"devices", "preflight", "sysroot", "cache"};
+const QStringList dialogs{"ship", "sysroot", "add"};
 
 /// One clear line on stderr, and the exit code of DESIGN section 8.
 int complain(const Error &error) {
@@ -41,20 +47,58 @@ Result<Options> readOptions(const QApplication &app) {
                        {"cache", "kernel cache to show.", "folder"},
                        {"device", "device to select.", "name"},
                        {"project", "project to ship to the device.", "folder"},
+                       {"open", "dialog to open: " + dialogs.join(", ") + ".", "dialog"},
+                       {"start", "begin at once what that dialog does."},
                        {"facts", "read the device's facts at once."},
                        {"releases", "list the device's releases at once."},
                        {"palette", "light or dark instead of the system's.", "palette"},
-                       {"screenshot", "save a picture of the window and quit.", "file"},
+                       {"size", "size of the window.", "WIDTHxHEIGHT"},
+                       {"screenshot", "save a picture of the window, with its dialog, and quit.", "file"},
                        {"after", "wait this long before the screenshot.", "milliseconds", "1500"}});
     parser.process(app);
     Options options{.page = parser.value("page"), .package = parser.value("package"), .cache = parser.value("cache"), .device = parser.value("device"),
-                    .project = parser.value("project"), .screenshot = parser.value("screenshot"), .palette = parser.value("palette"),
-                    .after = parser.value("after").toInt(), .facts = parser.isSet("facts"), .releases = parser.isSet("releases")};
+                    .project = parser.value("project"), .open = parser.value("open"), .screenshot = parser.value("screenshot"), .palette = parser.value("palette"),
+                    .size = QSize(parser.value("size").section('x', 0, 0).toInt(), parser.value("size").section('x', 1).toInt()),
+                    .after = parser.value("after").toInt(), .facts = parser.isSet("facts"), .releases = parser.isSet("releases"),
+                    .start = parser.isSet("start")};
     if (!options.page.isEmpty() && !pages.contains(options.page))
         return failAs(ErrorKind::usage, "--page is {}, needed one of {}", options.page.toStdString(), pages.join(", ").toStdString());
+    if (!options.open.isEmpty() && !dialogs.contains(options.open))
+        return failAs(ErrorKind::usage, "--open is {}, needed one of {}", options.open.toStdString(), dialogs.join(", ").toStdString());
+    if (parser.isSet("size") && options.size.isEmpty())
+        return failAs(ErrorKind::usage, "--size is {}, needed for example 1280x800", parser.value("size").toStdString());
     if (!options.palette.isEmpty() && options.palette != "light" && options.palette != "dark")
         return failAs(ErrorKind::usage, "--palette is {}, needed light or dark", options.palette.toStdString());
     return options;
+}
+
+/// Presses the button of the open dialog that goes on, each time it can be pressed.
+void pressOn(QDialog *dialog) {
+    auto *again = new QTimer(dialog);
+    QObject::connect(again, &QTimer::timeout, dialog, [dialog] {
+        if (auto *wizard = qobject_cast<QWizard *>(dialog)) {
+            if (wizard->nextId() >= 0 && wizard->currentPage()->isComplete())
+                wizard->next();
+        } else if (auto *ship = dialog->findChild<QPushButton *>("startShip"); ship && ship->isEnabled()) {
+            ship->click();
+            dialog->findChild<QTimer *>("pressOn")->stop();
+        }
+    });
+    again->setObjectName("pressOn");
+    again->start(200);
+}
+
+void openDialog(const Options &options, MainWindow &window) {
+    const auto device = options.device.isEmpty() ? window.boards().selected() : options.device.toStdString();
+    if (options.open == "ship" || !options.project.isEmpty())
+        window.ship(device, options.project);
+    else if (options.open == "sysroot")
+        window.syncSysroot();
+    else if (options.open == "add")
+        window.addDevice();
+    const auto opened = window.findChildren<QDialog *>();
+    if (options.start && !opened.isEmpty())
+        pressOn(opened.last());
 }
 
 void follow(const Options &options, MainWindow &window) {
@@ -70,12 +114,27 @@ void follow(const Options &options, MainWindow &window) {
         window.boards().readFacts(options.device.toStdString());
     if (options.releases)
         window.listReleases();
-    if (!options.project.isEmpty())
-        window.ship(options.device.toStdString(), options.project);
+    openDialog(options, window);
+}
+
+/// The picture that a user sees: the window, and on it the dialog that is open.
+QPixmap pictureOf(MainWindow &window) {
+    auto picture = window.grab();
+    for (auto *dialog : window.findChildren<QDialog *>()) {
+        if (!dialog->isVisible() || !dialog->isWindow())
+            continue;
+        QPainter painter(&picture);
+        painter.fillRect(window.rect(), QColor(0, 0, 0, 70));
+        const QRect place(QPoint((window.width() - dialog->width()) / 2, (window.height() - dialog->height()) / 2), dialog->size());
+        painter.drawPixmap(place.topLeft(), dialog->grab());
+        painter.setPen(QColor(0, 0, 0, 120));
+        painter.drawRect(place.adjusted(-1, -1, 0, 0));
+    }
+    return picture;
 }
 
 void saveScreenshot(const QString &file, MainWindow &window) {
-    const bool saved = window.grab().save(file);
+    const bool saved = pictureOf(window).save(file);
     if (!saved)
         std::fputs(fmt::format("slipway-gui: cannot write {}\n", file.toStdString()).c_str(), stderr);
     QApplication::exit(saved ? 0 : 1);
@@ -100,6 +159,8 @@ int main(int count, char **words) {
     if (!catalog)
         return complain(catalog.error());
     MainWindow window(std::make_shared<gui::Engine>(*workspace, *catalog), std::make_shared<gui::WindowFile>(workspace->state));
+    if (!options->size.isEmpty())
+        window.resize(options->size);
     window.show();
     // the lists are read by a job: what the options name is followed once they are there
     const auto once = std::make_shared<bool>(false);

@@ -3,6 +3,7 @@
 // The window with an engine that does what the test says: it asks, waits, fails, and nothing blocks.
 
 #include "tests/ui/fakeactions.h"
+#include "ui/boardlist.h"
 #include "ui/findingmodel.h"
 #include "ui/mainwindow.h"
 #include "ui/ptxview.h"
@@ -10,14 +11,17 @@
 #include "ui/sysrootwizard.h"
 
 #include <QComboBox>
+#include <QDragEnterEvent>
 #include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
+#include <QMimeData>
 #include <QPushButton>
 #include <QTableView>
 #include <QTest>
 #include <QTimer>
+#include <QUrl>
 
 using namespace slipway;
 using namespace std::chrono_literals;
@@ -200,6 +204,81 @@ private Q_SLOTS:
         QCOMPARE(f.headline(f.window.get()), "This package will not run there: 1 failed, 1 could not be checked, 1 warning, 1 passed");
     }
 
+    void recheckKeepsTheSelectedFinding() {
+        Fixture f;
+        QTRY_VERIFY(f.loaded());
+        f.window->openPackage("/tmp/vector_add", true);
+        auto *table = f.find<QTableView>("findings");
+        QTRY_COMPARE(table->model()->rowCount(), 5);
+        table->selectRow(2);
+        const auto before = table->currentIndex().siblingAtColumn(FindingModel::checkColumn).data().toString();
+        f.actions->verdict.findings.erase(f.actions->verdict.findings.begin() + 1); // the failure above it was mended
+        f.window->openPackage("/tmp/vector_add", true);
+        QTRY_COMPARE(table->model()->rowCount(), 4);
+        QCOMPARE(table->currentIndex().row(), 1);
+        QCOMPARE(table->currentIndex().siblingAtColumn(FindingModel::checkColumn).data().toString(), before);
+    }
+
+    void neededIsShownOnlyWhenSomethingIsNeeded() {
+        Fixture f;
+        QTRY_VERIFY(f.loaded());
+        auto *table = f.find<QTableView>("findings");
+        f.window->openPackage("/tmp/vector_add", true);
+        QTRY_COMPARE(table->model()->rowCount(), 5);
+        QVERIFY(!table->isColumnHidden(FindingModel::neededColumn));
+        f.actions->verdict.findings = {Finding{.id = "load", .status = Status::pass, .subject = "package"}};
+        f.window->openPackage("/tmp/vector_add", true);
+        QTRY_COMPARE(table->model()->rowCount(), 1);
+        QVERIFY(table->isColumnHidden(FindingModel::neededColumn));
+    }
+
+    void aDoubleClickShowsAllOfARow() {
+        Fixture f;
+        QTRY_VERIFY(f.loaded());
+        f.window->openPackage("/tmp/vector_add", true);
+        auto *table = f.find<QTableView>("findings");
+        QTRY_COMPARE(table->model()->rowCount(), 5);
+        Q_EMIT table->doubleClicked(table->model()->index(0, FindingModel::checkColumn));
+        auto *details = f.find<QDialog>("rowDetails");
+        QVERIFY(details);
+        QStringList texts;
+        for (const auto *label : details->findChildren<QLabel *>())
+            texts << label->text();
+        QVERIFY2(texts.contains("PTX 8.7") && texts.contains("8.5 or older"), qPrintable(texts.join(" | ")));
+    }
+
+    void aPackageDroppedOnADeviceIsCheckedAgainstItAndAProjectIsShippedToIt() {
+        Fixture f;
+        f.actions->world.boards.push_back({.device = fake::device("orin-two")});
+        f.window->boards().refresh();
+        QTRY_VERIFY(f.loaded());
+        auto *list = f.window->findChild<BoardList *>();
+        drop(list, list->visualRect(list->model()->index(1, 0)).center(), "/tmp/package");
+        auto *table = f.find<QTableView>("findings");
+        QTRY_COMPARE(table->model()->rowCount(), 5);
+        QCOMPARE(f.find<QComboBox>("against")->currentData().toString(), "device:orin-two");
+        f.window->showPage(Page::devices);
+        drop(list, list->visualRect(list->model()->index(0, 0)).center(), "/tmp/project");
+        QTRY_VERIFY(f.window->findChild<ShipDialog *>());
+        QCOMPARE(f.window->findChild<ShipDialog *>()->windowTitle(), "Ship to orin-lab");
+        QCOMPARE(f.window->findChild<QLineEdit *>("projectFolder")->text(), "/tmp/project");
+    }
+
+    void theLastProjectAndDeviceAreProposedAgain() {
+        Fixture f;
+        f.actions->world.boards.push_back({.device = fake::device("orin-two")});
+        f.window->boards().refresh();
+        QTRY_VERIFY(f.loaded());
+        f.window->boards().select("orin-two");
+        auto *dialog = ship(f);
+        QTRY_VERIFY(dialog->findChild<QPushButton *>("startShip")->isEnabled());
+        MainWindow again(f.actions, f.settings);
+        QTRY_COMPARE(again.boards().rows().size(), 2);
+        QCOMPARE(again.boards().selected(), "orin-two");
+        again.ship("orin-two", {});
+        QCOMPARE(again.findChild<QLineEdit *>("projectFolder")->text(), "/work/vector_add");
+    }
+
     void preflightCommandTwinSaysTheSame() {
         Fixture f;
         QTRY_VERIFY(f.loaded());
@@ -322,6 +401,15 @@ private Q_SLOTS:
     }
 
 private:
+    static void drop(QListView *list, const QPoint &at, const QString &folder) {
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(folder)});
+        QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(list->viewport(), &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent event(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(list->viewport(), &event);
+    }
     static ShipDialog *ship(Fixture &f) {
         f.window->ship("orin-lab", "/work/vector_add");
         return f.window->findChild<ShipDialog *>();
