@@ -124,7 +124,7 @@ Result<int> authorizeDevice(Context &context, const std::string &name, const std
     const fs::path file = !key.empty() ? absolutePath(key) : !own.empty() ? own : userHome() / ".ssh" / ("slipway_" + name);
     std::error_code error;
     if (!fs::exists(file, error) && !fs::exists(file.string() + ".pub", error)) {
-        TRY(createKey(file, fmt::format("slipway {}", whoAmI()), progress));
+        TRY(createKey(file, fmt::format("slipway {}", userAtHost()), progress));
         progress.note(fmt::format("made the key {}", file.string()));
     }
     const auto line = TRY(publicKeyLine(file, progress));
