@@ -35,7 +35,7 @@ struct UnsoundFile {
     std::string needed;
 };
 
-/// Everything a check may look at. Absent = not available for this run.
+/// Everything a check may look at. Absent = not available for this run. preflight() copies it field by field.
 struct Evidence {
     const Package &package;
     const Catalog &catalog;

@@ -38,6 +38,7 @@ Result<Verdict> preflight(const Evidence &given, Progress &progress) {
                       .session = given.session,
                       .dest = given.dest,
                       .expectedMachineId = given.expectedMachineId,
+                      .expectedSerial = given.expectedSerial,
                       .probes = given.probes,
                       .unsound = std::move(unsound)};
     evidence.kernels = TRY(readShippedKernels(evidence.package, progress));

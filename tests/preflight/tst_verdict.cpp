@@ -148,6 +148,18 @@ private Q_SLOTS:
         QCOMPARE(savedFactsSource("facts.json", facts, 2'000'000'000), std::string("facts.json, 0 minutes old"));
     }
 
+    void theChecksSeeWhatWasExpectedOfTheBoard() {
+        CheckFixture fixture;
+        auto evidence = fixture.evidence();
+        evidence.expectedMachineId = "another";
+        evidence.expectedSerial = "1424";
+        evidence.facts.serial = "1425";
+        const auto verdict = preflight(evidence, fixture.progress).value();
+        const auto found = std::find_if(verdict.findings.begin(), verdict.findings.end(), [](const auto &f) { return f.id == "board-identity"; });
+        QCOMPARE(found->status, Status::fail);
+        QCOMPARE(found->needed, std::string("1424, as the last time"));
+    }
+
     void unknownNeverCountsAsAPass() {
         CheckFixture fixture;
         fixture.facts.cudaDriver.reset();
