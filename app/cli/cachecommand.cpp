@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slipway cache list|show|compare|prune: what is in a directory of kernel images.
+// slipway cache list|show|predict|compare|prune: what is in a directory of kernel images.
 
 #include "app/cli/context.h"
 #include "core/base/text.h"
+#include "core/kernel/predict.h"
 
 #include <algorithm>
 #include <ctime>
@@ -39,10 +40,24 @@ std::string joined(const std::vector<std::string> &texts) {
     return fmt::format("{}", fmt::join(texts, "; "));
 }
 
+/// What ptxas said that a kernel costs.
+std::string resources(const KernelRecord &record) {
+    if (record.registers < 0)
+        return "-";
+    auto text = fmt::format("{} regs", record.registers);
+    if (record.sharedBytes > 0)
+        text += fmt::format(", {} B shared", record.sharedBytes);
+    if (record.spillBytes > 0)
+        text += fmt::format(", {} B spilled", record.spillBytes);
+    if (record.stackBytes > 0)
+        text += fmt::format(", {} B stack", record.stackBytes);
+    return text;
+}
+
 Result<int> list(Context &context, const std::string &directory, Progress &progress) {
     const auto cache = TRY(KernelCache::read(absolutePath(directory), progress));
     Json all = Json::array();
-    std::vector<std::vector<std::string>> rows{{"KERNEL", "TARGET", "PTX", "CUBIN", "SIZE", "AGE", "SOURCE", "REMARKS"}};
+    std::vector<std::vector<std::string>> rows{{"KERNEL", "TARGET", "PTX", "CUBIN", "RESOURCES", "SIZE", "AGE", "SOURCE", "REMARKS"}};
     for (const auto &entry : cache.entries) {
         all.push_back(toJson(entry));
         auto remarks = entry.remarks;
@@ -50,7 +65,7 @@ Result<int> list(Context &context, const std::string &directory, Progress &progr
             remarks.insert(remarks.end(), entry.facts->damage.begin(), entry.facts->damage.end());
         rows.push_back({entry.name, entry.facts && entry.facts->target ? entry.facts->target->sm() : "-",
                         entry.facts && entry.facts->ptxVersion ? entry.facts->ptxVersion->text() : "-", entry.cubin.empty() ? "no" : "yes",
-                        formatBytes(entry.bytes), age(entry.modified), entry.record ? entry.record->source : "-", joined(remarks)});
+                        entry.record ? resources(*entry.record) : "-", formatBytes(entry.bytes), age(entry.modified), entry.record ? entry.record->source : "-", joined(remarks)});
     }
     if (context.json)
         context.print({{"directory", cache.directory.string()}, {"entries", all}});
@@ -61,17 +76,100 @@ Result<int> list(Context &context, const std::string &directory, Progress &progr
     return 0;
 }
 
+/// Everything that explains one entry, a line each.
+void explain(const CacheEntry &entry) {
+    std::vector<std::vector<std::string>> rows;
+    const auto row = [&rows](const char *what, const std::string &value) {
+        if (!value.empty())
+            rows.push_back({what, value});
+    };
+    row("kernel", entry.name);
+    row("hash", entry.hash);
+    row("image", entry.image.filename().string());
+    row("cubin", entry.cubin.filename().string());
+    for (const auto &companion : entry.companions)
+        row("beside it", companion.filename().string());
+    if (const auto &facts = entry.facts) {
+        row("target", facts->target ? facts->target->sm() : "");
+        row("PTX", facts->ptxVersion ? facts->ptxVersion->text() : "");
+        for (const auto &kernel : facts->entries)
+            row("entry", kernel.name + (kernel.threads ? fmt::format(", {} threads a block", *kernel.threads) : ""));
+        for (const auto &damage : facts->damage)
+            row("damage", damage);
+    }
+    if (const auto &record = entry.record) {
+        row("source", record->source + " (" + record->kind + ")");
+        row("source hash", record->sourceHash);
+        row("id", record->id);
+        row("options", record->options);
+        row("tool", record->tool);
+        row("dtypes", joined(record->dtypes));
+        row("resources", resources(*record));
+        row("why", record->why);
+    } else {
+        row("source", "not recorded: slipway aot did not make it here");
+    }
+    row("size", formatBytes(entry.bytes));
+    row("age", age(entry.modified));
+    for (const auto &remark : entry.remarks)
+        row("remark", remark);
+    Terminal::table(rows);
+}
+
 Result<int> show(Context &context, const std::string &directory, const std::string &kernel, Progress &progress) {
     const auto cache = TRY(KernelCache::read(absolutePath(directory), progress));
     Json all = Json::array();
     for (const auto &entry : cache.entries) {
-        if (entry.name == kernel || (!entry.hash.empty() && entry.hash.starts_with(kernel)))
-            all.push_back(toJson(entry));
+        if (entry.name != kernel && (entry.hash.empty() || !entry.hash.starts_with(kernel)))
+            continue;
+        if (!context.json) {
+            if (!all.empty())
+                std::fputs("\n", stdout);
+            explain(entry);
+        }
+        all.push_back(toJson(entry));
     }
     if (all.empty())
         return fail("there is no kernel {} in {} ({} others are there)", printable(kernel), cache.directory.string(), cache.entries.size());
-    context.print({{"directory", cache.directory.string()}, {"entries", all}});
+    if (context.json)
+        context.print({{"directory", cache.directory.string()}, {"entries", all}});
     return 0;
+}
+
+struct PredictOptions {
+    std::string directory, target, capability, ptx;
+};
+
+/// The name that a board's process will look up for each kernel, and whether it is there.
+Result<int> predict(Context &context, const PredictOptions &options, Progress &progress) {
+    const auto catalog = TRY(context.workspace.catalog());
+    std::optional<Capability> device;
+    if (!options.capability.empty())
+        device = TRY(Capability::parse(options.capability));
+    else if (!options.target.empty())
+        device = TRY(catalog.target(options.target)).capability;
+    if (!device)
+        return failAs(ErrorKind::usage, "no capability of the board (needed --capability sm_N, or a --target that has one)");
+    const auto cache = TRY(KernelCache::read(absolutePath(options.directory), progress));
+    const auto ptx = options.ptx == "none"    ? std::optional<PtxVersion>()
+                     : options.ptx.empty() ? builtPtxVersion(cache, *device)
+                                           : std::optional(TRY(PtxVersion::parse(options.ptx)));
+    Json all = Json::array();
+    std::vector<std::vector<std::string>> rows{{"KERNEL", "LOOKS UP", "OUTCOME", "WHY", "FIX"}};
+    bool missed = false;
+    for (const auto &[name, lookUp, outcome, why, fix] : predictLookUps(cache, catalog.isa, *device, ptx)) {
+        missed = missed || outcome == KernelPrediction::Outcome::miss;
+        rows.push_back({name, lookUp.empty() ? "-" : lookUp, outcomeName(outcome), why, fix});
+        all.push_back({{"name", name}, {"look_up", lookUp}, {"outcome", outcomeName(outcome)}, {"why", why}, {"fix", fix}});
+    }
+    if (context.json) {
+        context.print({{"directory", cache.directory.string()}, {"capability", device->sm()},
+                       {"ptx_version", ptx ? Json(ptx->code()) : Json(nullptr)}, {"kernels", all}});
+    } else {
+        std::fputs(fmt::format("for a process on {}\n", spokenKey(*device, ptx)).c_str(), stderr);
+        Terminal::table(rows);
+    }
+    return missed ? 1 : 0;
 }
 
 Result<int> compare(Context &context, const std::string &left, const std::string &right, Progress &progress) {
@@ -141,6 +239,14 @@ void addCache(CLI::App &app, Context &context) {
     command("list", "list the kernels", list);
     two("show", "everything known of one kernel (name or beginning of its hash)", "KERNEL", show);
     two("compare", "set two caches side by side", "OTHER", compare);
+    auto asked = std::make_shared<PredictOptions>();
+    auto *ahead = group->add_subcommand("predict", "what a board's process will look up, hit or miss");
+    ahead->add_option("DIR", asked->directory)->required();
+    ahead->add_option("--target", asked->target, "the board, for its capability");
+    ahead->add_option("--capability", asked->capability, "sm_N instead of the target's");
+    ahead->add_option("--ptx-version", asked->ptx, "TEENYC_PTX_VERSION of the process, or none (default: that of the cache's records)");
+    addJson(*ahead, context);
+    ahead->callback([&context, asked] { context.action = [asked](Context &c, Progress &p) { return predict(c, *asked, p); }; });
     command("prune", "remove what interrupted runs left behind", prune);
 }
 

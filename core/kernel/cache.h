@@ -28,6 +28,7 @@ struct KernelRecord {
     int registers = -1;              ///< from ptxas -v; -1 = not known
     int sharedBytes = -1;
     int spillBytes = -1;
+    int stackBytes = -1; ///< local memory of each thread
     long builtAt = 0; ///< Unix time
     std::string why;  ///< why it was built: "new", "source changed", "ptx version 8.2 -> 8.5", "forced"
 };

@@ -30,6 +30,7 @@ void readResources(std::string_view output, KernelRecord &record) {
     for (const auto line : lines(output)) {
         record.registers = std::max(record.registers, numberBefore(line, " registers"));
         record.sharedBytes = std::max(record.sharedBytes, numberBefore(line, " bytes smem"));
+        record.stackBytes = std::max(record.stackBytes, numberBefore(line, " bytes stack frame"));
         const int stores = numberBefore(line, " bytes spill stores");
         if (stores >= 0)
             record.spillBytes =
@@ -52,7 +53,7 @@ Result<void> makeCubin(StoredRecord &stored, Capability capability, CompileConte
     const auto finished = TRY(run(command, progress));
     if (finished.exitCode != 0)
         return std::unexpected(commandFailed(command, finished));
-    stored.record.registers = stored.record.sharedBytes = stored.record.spillBytes = -1;
+    stored.record.registers = stored.record.sharedBytes = stored.record.spillBytes = stored.record.stackBytes = -1;
     readResources(finished.errors + finished.output, stored.record);
     stored.cubin = TRY(context.publish(name.string(), TRY(readFile(scratch))));
     stored.cubinTool = context.ptxasTool;

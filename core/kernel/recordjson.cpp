@@ -23,6 +23,8 @@ Json toJson(const KernelRecord &record) {
         json["sharedBytes"] = record.sharedBytes;
     if (record.spillBytes >= 0)
         json["spillBytes"] = record.spillBytes;
+    if (record.stackBytes >= 0)
+        json["stackBytes"] = record.stackBytes;
     json["builtAt"] = std::uint64_t(record.builtAt);
     json["why"] = record.why;
     return json;
@@ -47,6 +49,7 @@ Result<KernelRecord> kernelRecordFromJson(const Json &json, std::string_view wha
     record.registers = TRY(member<int>(json, "registers", -1, what));
     record.sharedBytes = TRY(member<int>(json, "sharedBytes", -1, what));
     record.spillBytes = TRY(member<int>(json, "spillBytes", -1, what));
+    record.stackBytes = TRY(member<int>(json, "stackBytes", -1, what));
     record.builtAt = long(TRY(member<std::uint64_t>(json, "builtAt", 0, what)));
     record.why = TRY(member<std::string>(json, "why", {}, what));
     return record;

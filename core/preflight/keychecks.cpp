@@ -4,11 +4,11 @@
 // (facts/domain.md section 8: HASH = sha256(id, capability text, PTX version)), and what was tuned for another board.
 
 #include "core/base/text.h"
+#include "core/kernel/predict.h"
 #include "core/preflight/kernelchecks.h"
 #include "core/preflight/kernelgroups.h"
 
 #include <algorithm>
-#include <set>
 
 namespace slipway {
 
@@ -31,72 +31,6 @@ EnvironmentPtx environmentPtx(const Evidence &evidence) {
     return {.version = PtxVersion::fromCode(int(*number)), .text = *text};
 }
 
-std::string spoken(Capability capability, std::optional<PtxVersion> ptx) {
-    return fmt::format("{}, {}", capability.baseline().sm(),
-                       ptx ? fmt::format("TEENYC_PTX_VERSION={}", ptx->code()) : "TEENYC_PTX_VERSION not set");
-}
-
-/// What a shipped HASH was made of.
-struct KeyParts {
-    Capability capability;
-    std::optional<PtxVersion> ptx;
-};
-
-/// Finds by trying every capability and version of the table, `last` first: what explained one kernel of a cache
-/// explains most others. Nothing when none gives the HASH.
-std::optional<KeyParts> explainKey(const PtxIsa &isa, const std::string &id, const std::string &hash,
-                                   const std::optional<KeyParts> &last) {
-    if (last && cacheKey(id, last->capability.sm(), last->ptx) == hash)
-        return last;
-    std::set<int> versions;
-    for (int code = 10; code <= isa.newest().code(); ++code)
-        versions.insert(code);
-    for (const auto &target : isa.targets()) {
-        if (target.capability.flavour != Capability::Flavour::baseline)
-            continue;
-        if (cacheKey(id, target.capability.sm(), std::nullopt) == hash)
-            return KeyParts{target.capability, std::nullopt};
-        for (const auto code : versions) {
-            if (cacheKey(id, target.capability.sm(), PtxVersion::fromCode(code)) == hash)
-                return KeyParts{target.capability, PtxVersion::fromCode(code)};
-        }
-    }
-    return std::nullopt;
-}
-
-/// The id of a kernel of the graph path: its .rs is a fixed beginning and then the source whose SHA-256 is the id. The
-/// split is the line from which the id leads to the file's own HASH.
-std::string idFromSource(const CacheEntry &entry, const std::optional<KernelImage> &image) {
-    const auto file = std::find_if(entry.companions.begin(), entry.companions.end(),
-                                   [](const auto &p) { return p.extension() == ".rs"; });
-    if (file == entry.companions.end() || !image || !image->target)
-        return {};
-    const auto text = readFile(*file, 4U << 20);
-    if (!text)
-        return {};
-    for (std::size_t from = 0; from < text->size();) {
-        const auto id = sourceId(std::string_view(*text).substr(from));
-        for (const auto &ptx : {std::optional<PtxVersion>(), image->ptxVersion}) {
-            if (cacheKey(id, image->target->baseline().sm(), ptx) == entry.hash)
-                return id;
-        }
-        const auto end = text->find('\n', from);
-        from = end == std::string::npos ? text->size() : end + 1;
-    }
-    return {};
-}
-
-std::string idOf(const ShippedKernel &kernel) {
-    if (kernel.entry.record && !kernel.entry.record->id.empty())
-        return kernel.entry.record->id;
-    const auto &image = kernel.images.front().image;
-    if (image) {
-        if (const auto meta = image->meta.find("id"); meta != image->meta.end())
-            return meta->second;
-    }
-    return idFromSource(kernel.entry, image);
-}
-
 /// One kernel by its id, with the HASHes under which it is shipped.
 struct KeyedKernel {
     std::string name;
@@ -112,8 +46,8 @@ Finding missed(const Evidence &evidence, const KeyedKernel &kernel, const std::s
         .status = Status::fail,
         .subject = fmt::format("cache/{}_{}.o", kernel.name, kernel.hashes.front()),
         .found =
-            parts ? fmt::format("a key for {}", spoken(parts->capability, parts->ptx)) : "a key for something else",
-        .needed = fmt::format("{}_{}.o ({})", kernel.name, wanted, spoken(device, ptx)),
+            parts ? fmt::format("a key for {}", spokenKey(parts->capability, parts->ptx)) : "a key for something else",
+        .needed = fmt::format("{}_{}.o ({})", kernel.name, wanted, spokenKey(device, ptx)),
         .why = "the program looks for HASH = sha256(kernel id, capability, TEENYC_PTX_VERSION); no such file means a "
                "look-up that misses, and the board has no compiler"};
     if (parts && parts->capability.number == device.number && parts->ptx)
@@ -217,7 +151,7 @@ std::vector<Finding> checkCacheKeys(const Evidence &evidence, Progress &progress
             ++loose;
             continue;
         }
-        const auto id = idOf(kernel);
+        const auto id = kernelId(kernel.entry, kernel.images.front().image);
         if (id.empty()) {
             ++unknown;
             continue;

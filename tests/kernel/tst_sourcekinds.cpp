@@ -39,7 +39,7 @@ done
 [ $1 = -o ] || out=${out:-$1}
 echo "cubin of $(basename $in)" > "$out"
 echo 'ptxas info    : Function properties for k' >&2
-echo '    0 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads' >&2
+echo '    16 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads' >&2
 echo 'ptxas info    : Used 17 registers, used 0 barriers, 128 bytes smem, 360 bytes cmem[0]' >&2
 )sh";
 
@@ -262,6 +262,8 @@ private Q_SLOTS:
         QCOMPARE(record.registers, 17);
         QCOMPARE(record.sharedBytes, 128);
         QCOMPARE(record.spillBytes, 24);
+        QCOMPARE(record.stackBytes, 16);
+        QCOMPARE(readKernelRecords(cache())->at(0).stackBytes, 16);
         QCOMPARE(report.outcomes[1].record.registers, -1); // this ptxas knows no sm_90
         const auto cubin = cache() / fmt::format("a_{}.cubin", record.hash);
         QVERIFY(fs::exists(cubin));
