@@ -10,6 +10,7 @@
 #include <QComboBox>
 #include <QFileDialog>
 #include <QFormLayout>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -59,7 +60,7 @@ QWizardPage *AddDeviceWizard::buildAddressPage() {
     auto *page = new CheckedPage;
     page->setTitle(tr("1  Where is it?"));
     page->setCommitPage(true);
-    page->setSubTitle(tr("Slipway connects with SSH, as ssh itself would: your config, agent and known hosts are used."));
+    page->setSubTitle(tr("Over SSH, as ssh itself would: with your config, agent and known hosts."));
     auto *form = new QFormLayout;
     form->setSpacing(gap);
     auto *keyRow = row();
@@ -73,7 +74,9 @@ QWizardPage *AddDeviceWizard::buildAddressPage() {
     form->addRow(tr("&Name"), m_name);
     form->addRow(tr("&Host"), m_host);
     form->addRow(tr("&User"), m_user);
-    form->addRow(tr("&Key"), keyRow);
+    auto *keyLabel = new QLabel(tr("&Key"));
+    keyLabel->setBuddy(m_key); // a label of a row of two takes none by itself
+    form->addRow(keyLabel, keyRow);
     form->addRow(tr("&Target"), m_target);
     auto *layout = column();
     layout->addLayout(form);

@@ -95,7 +95,7 @@ QWidget *CachePage::buildKernels() {
     m_table = makeTable(m_sorted, tr("Kernels"));
     m_table->setObjectName("kernels");
     m_table->sortByColumn(CacheModel::nameColumn, Qt::AscendingOrder);
-    remember(m_boards.settings(), "cache/columns", m_table->horizontalHeader(), {112, 80, 44, 50, 74, 62, 66, 142, 80, 90, 60});
+    remember(m_boards.settings(), "cache/columns", m_table->horizontalHeader(), {112, 80, 44, 50, 74, 62, 66, 146, 94, 70, 60});
     addRowActions();
     m_stack->addWidget(m_table);
     layout->addWidget(m_filter);

@@ -26,6 +26,8 @@ FindingDetails::FindingDetails(QWidget *parent)
     head->addWidget(m_title, 1);
     head->addWidget(m_copyFix, 0, Qt::AlignTop);
     m_title->setWordWrap(true);
+    m_title->setMinimumWidth(1);
+    m_subject->setMinimumWidth(1);
     layout->addLayout(head);
     layout->addWidget(m_subject);
     layout->addLayout(m_parts);
@@ -53,6 +55,7 @@ QLabel *FindingDetails::addPart(const QString &title, const char *name) {
     text->setObjectName(name);
     text->setAccessibleName(title);
     text->setWordWrap(true);
+    text->setMinimumWidth(1); // a long path must not make the pane wider than it is
     text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_parts->addRow(head, text);
     return text;

@@ -7,6 +7,7 @@
 #include "ui/text.h"
 
 #include <QCoreApplication>
+#include <QRegularExpression>
 #include <QStringList>
 
 #include <algorithm>
@@ -30,6 +31,12 @@ int urgency(Status status) {
 
 QString checkTip(const Finding &finding) {
     return QString("%1 (%2)").arg(checkTitle(finding), qs(finding.id));
+}
+
+/// A kernel's file is known by its name; of the 64 digits of its hash the first say enough here.
+QString subject(const Finding &finding) {
+    static const QRegularExpression hash("([0-9a-f]{8})[0-9a-f]{24,}");
+    return qs(finding.subject).replace(hash, QStringLiteral("\\1…"));
 }
 
 /// A check that found nothing wrong says at least what it looked at, one that was skipped why.
@@ -120,7 +127,7 @@ FindingModel::FindingModel(QObject *parent)
                .key = [](const Finding &f) { return urgency(f.status); },
                .icon = [](const Finding &f) { return statusIcon(f.status); }},
               {.title = tr("Check"), .text = checkTitle, .tip = checkTip},
-              {.title = tr("Subject"), .text = [](const Finding &f) { return qs(f.subject); }},
+              {.title = tr("Subject"), .text = subject, .tip = [](const Finding &f) { return qs(f.subject); }},
               {.title = tr("Found"), .text = foundOrTitle},
               {.title = tr("Needed"), .text = [](const Finding &f) { return qs(f.needed); }},
           },

@@ -141,7 +141,7 @@ QWidget *PreflightPage::buildTable() {
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->sortByColumn(FindingModel::statusColumn, Qt::AscendingOrder);
     auto *header = m_table->horizontalHeader();
-    remember(m_boards.settings(), "preflight/columns", header, {96, 232, 110, 300, 190});
+    remember(m_boards.settings(), "preflight/columns", header, {96, 232, 200, 300, 190});
     header->setStretchLastSection(false);
     header->setSectionResizeMode(FindingModel::foundColumn, QHeaderView::Stretch);
     addRowActions();
@@ -274,7 +274,7 @@ void PreflightPage::addRowActions() {
 }
 
 void PreflightPage::resizeEvent(QResizeEvent *event) {
-    constexpr int roomForBoth = 1060;
+    constexpr int roomForBoth = 1300;
     const auto wanted = event->size().width() < roomForBoth ? Qt::Vertical : Qt::Horizontal;
     if (wanted != m_split->orientation() || event->oldSize().isEmpty()) {
         m_split->setOrientation(wanted);

@@ -22,6 +22,8 @@ namespace slipway {
 
 namespace {
 
+const QSize rowSize{0, 24}; // the width is the column's
+
 /// Checks that nobody can wish away: the program could not even start.
 bool isHard(const std::string &id) {
     return std::ranges::any_of(checks(), [&](const Check &check) { return check.hard && check.id == id; });
@@ -58,7 +60,6 @@ void ShipDialog::build() {
     m_steps->setSelectionMode(QAbstractItemView::NoSelection);
     m_steps->setUniformRowHeights(true);
     m_steps->setRootIsDecorated(false);
-    m_steps->header()->resizeSection(0, 250);
     m_steps->header()->setStretchLastSection(true);
     m_banner->addAction(m_findings);
     m_banner->addAction(m_anyway);
@@ -138,6 +139,7 @@ void ShipDialog::showPlan(const Result<ShipPreview> &preview) {
         m_banner->show(Tone::bad, "fail", sentence(qs(preview.error().message)), sentence(qs(preview.error().hint)));
         return;
     }
+    m_steps->header()->resizeSection(0, 120);
     m_dest = preview->dest;
     m_boards.settings().setValue("project", m_folder->text().trimmed().toStdString());
     m_banner->show(Tone::neutral, "ship", tr("%1 goes to %2 on %3").arg(qs(preview->project), qs(preview->dest), qs(m_device)),
@@ -145,6 +147,7 @@ void ShipDialog::showPlan(const Result<ShipPreview> &preview) {
                                      : tr("Unchanged steps are skipped. Nothing is sent before pre-flight passes."));
     for (const auto &step : preview->steps) {
         auto *item = new QTreeWidgetItem(m_steps, {qs(step.step), qs(step.detail)});
+        item->setSizeHint(0, rowSize);
         item->setToolTip(1, plainTip(qs(step.detail)));
     }
 }
@@ -181,6 +184,7 @@ void ShipDialog::followSteps(int id) {
     if (!job)
         return;
     m_steps->clear();
+    m_steps->header()->resizeSection(0, 290);
     for (const auto &step : job->steps) {
         if (step.last.depth > 2)
             continue; // the innermost details are in the activity pane
@@ -188,6 +192,7 @@ void ShipDialog::followSteps(int id) {
                           : step.summary.isEmpty()        ? jobStateWord(step.state)
                                                           : jobStateWord(step.state) + ": " + step.summary;
         auto *item = new QTreeWidgetItem(m_steps, {QString(step.last.depth > 1 ? "    " : "") + sentence(step.title), text});
+        item->setSizeHint(0, rowSize);
         item->setIcon(0, jobStateIcon(step.state));
         item->setToolTip(1, plainTip(text));
     }
