@@ -8,6 +8,8 @@
 #include "tests/app/commandline.h"
 
 #include <QDir>
+#include <QRegularExpression>
+#include <QSet>
 #include <QTest>
 
 using namespace slipway;
@@ -158,7 +160,11 @@ private Q_SLOTS:
         const auto outcome = m_cli.run({"device", "facts", "orin"});
         std::ignore = writeFileAtomically(known, right);
         QCOMPARE(outcome.code, 1);
-        QCOMPARE(outcome.errors.count("SHA256:"), 2);
+        QSet<QString> fingerprints;
+        auto matches = QRegularExpression("SHA256:[A-Za-z0-9+/]+").globalMatch(QString::fromUtf8(outcome.errors));
+        while (matches.hasNext())
+            fingerprints << matches.next().captured();
+        QCOMPARE(fingerprints.size(), 2); // the known one and the one it shows now
         QVERIFY2(outcome.errors.contains("reflashed"), outcome.errors.constData());
         QCOMPARE(*readFile(devices), before);
     }

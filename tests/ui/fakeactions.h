@@ -219,7 +219,8 @@ private:
         for (const auto &question : questions)
             if (question.kind == ErrorKind::hostKeyUnknown && login.acceptFingerprint.empty())
                 return std::unexpected(question);
-        if (!password.empty() && (login.password.empty() || login.password.reveal() != password))
+        const auto given = login.passwords.find("nvidia@192.168.55.1");
+        if (!password.empty() && (given == login.passwords.end() || given->second.empty() || given->second.reveal() != password))
             return std::unexpected(Error{.kind = ErrorKind::passwordNeeded, .message = "the server wants a password", .subject = "nvidia@192.168.55.1"});
         if (!gate.pass(progress))
             return failAs(ErrorKind::cancelled, "cancelled");
