@@ -9,14 +9,14 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QFormLayout>
+#include <QGridLayout>
 #include <QPushButton>
 #include <QVBoxLayout>
 
 namespace slipway {
 
 FindingDetails::FindingDetails(QWidget *parent)
-    : QScrollArea(parent), m_parts(new QFormLayout), m_icon(new QLabel), m_title(titleLabel({}, 1)), m_subject(quietLabel({})),
+    : QScrollArea(parent), m_parts(new QGridLayout), m_icon(new QLabel), m_title(titleLabel({}, 1)), m_subject(quietLabel({})),
       m_copyFix(button(tr("Copy the fix"), "copy")) {
     auto *inside = new QWidget;
     auto *layout = column(margin);
@@ -32,12 +32,12 @@ FindingDetails::FindingDetails(QWidget *parent)
     layout->addWidget(m_subject);
     layout->addLayout(m_parts);
     m_parts->setHorizontalSpacing(margin);
-    m_parts->setLabelAlignment(Qt::AlignLeft | Qt::AlignTop);
-    m_parts->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    m_parts->setColumnStretch(1, 1);
     m_found = addPart(tr("Found"), "found");
     m_needed = addPart(tr("Needed"), "needed");
     m_why = addPart(tr("Why"), "why");
     m_fix = addPart(tr("How to fix"), "fix");
+    arrange(m_narrow);
     layout->addStretch();
     setWidget(inside);
     setWidgetResizable(true);
@@ -57,17 +57,34 @@ QLabel *FindingDetails::addPart(const QString &title, const char *name) {
     text->setWordWrap(true);
     text->setMinimumWidth(1); // a long path must not make the pane wider than it is
     text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    m_parts->addRow(head, text);
+    m_rows.emplace_back(head, text);
     return text;
 }
 
 void FindingDetails::set(QLabel *label, const std::string &text) {
     label->setText(qs(text));
-    m_parts->setRowVisible(label, !text.empty());
+    for (const auto &[head, field] : m_rows) {
+        if (field == label)
+            head->setVisible(!text.empty());
+    }
+    label->setVisible(!text.empty());
+}
+
+// A grid and not a form: QFormLayout of Qt 6.4 writes outside its arrays when a row with a wrapping text is hidden.
+void FindingDetails::arrange(bool narrow) {
+    m_narrow = narrow;
+    for (int i = 0; i < int(m_rows.size()); ++i) {
+        const auto &[head, text] = m_rows[std::size_t(i)];
+        m_parts->removeWidget(head);
+        m_parts->removeWidget(text);
+        m_parts->addWidget(head, 2 * i, 0, 1, narrow ? 2 : 1, Qt::AlignTop);
+        m_parts->addWidget(text, narrow ? 2 * i + 1 : 2 * i, narrow ? 0 : 1, 1, narrow ? 2 : 1);
+    }
 }
 
 void FindingDetails::resizeEvent(QResizeEvent *event) {
-    m_parts->setRowWrapPolicy(width() < 420 ? QFormLayout::WrapAllRows : QFormLayout::DontWrapRows);
+    if (const bool narrow = width() < 420; narrow != m_narrow)
+        arrange(narrow);
     QScrollArea::resizeEvent(event);
 }
 

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-class QFormLayout;
+class QGridLayout;
 class QLabel;
 class QPushButton;
 
@@ -29,7 +29,11 @@ private:
     QLabel *addPart(const QString &title, const char *name);
     void set(QLabel *label, const std::string &text);
 
-    QFormLayout *m_parts;
+    void arrange(bool narrow);
+
+    QGridLayout *m_parts;
+    std::vector<std::pair<QLabel *, QLabel *>> m_rows; ///< name and text
+    bool m_narrow = false;
     QLabel *m_icon;
     QLabel *m_title;
     QLabel *m_subject;
