@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The live strip: lines that tegrastats printed on real boards, the files and nvidia-smi instead of it, and a real server.
+// The live strip: lines of tegrastats (of JetPack 5 and 6 from public captures, those of 6 shortened; the JetPack 4 line is made up in
+// its form and waits for a real one), the files and nvidia-smi instead of it, and a real server.
 
 #include "tests/device/localsshd.h"
 
