@@ -32,29 +32,20 @@ std::string usualInterpreter(std::string_view arch) {
     return arch == "aarch64" ? "/lib/ld-linux-aarch64.so.1" : arch == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "";
 }
 
-Finding failed(const std::string &subject, std::string found, std::string needed, std::string why, std::string fix) {
-    return {.status = Status::fail,
-            .subject = subject,
-            .found = std::move(found),
-            .needed = std::move(needed),
-            .why = std::move(why),
-            .fix = std::move(fix)};
-}
-
 std::optional<Finding> archOf(const ShippedElf &shipped, const std::string &arch) {
     const auto &elf = shipped.elf;
     if (!elf.damage.empty())
-        return failed(shipped.path, fmt::format("{}", fmt::join(elf.damage, "; ")), "a whole ELF file",
+        return makeFinding(Status::fail, shipped.path, fmt::format("{}", fmt::join(elf.damage, "; ")), "a whole ELF file",
                       "the loader refuses it", "slipway build, then slipway package");
     if (elf.machine != arch || elf.bits != 64 || !elf.littleEndian)
-        return failed(shipped.path,
+        return makeFinding(Status::fail, shipped.path,
                       fmt::format("{}{}{}", elf.machine, elf.bits == 64 ? "" : ", 32 bits",
                                   elf.littleEndian ? "" : ", big endian"),
                       arch, "the board's processor and kernel run 64-bit " + arch + " programs",
                       "slipway build --target for this board, then slipway package");
     if (const auto usual = usualInterpreter(arch);
         !elf.interpreter.empty() && !usual.empty() && elf.interpreter != usual)
-        return failed(shipped.path, "interpreter " + printable(elf.interpreter), usual,
+        return makeFinding(Status::fail, shipped.path, "interpreter " + printable(elf.interpreter), usual,
                       "the kernel starts programs through that loader, and the board has another",
                       "build with the cross compiler of the target (not for musl, and not from a Nix or Conda shell)");
     return std::nullopt;
@@ -92,7 +83,7 @@ void versionsAbove(const ShippedElf &shipped, std::string_view prefix, const std
     if (newer.empty())
         return;
     findings.push_back(
-        failed(shipped.path, fmt::format("needs {}", fmt::join(newer, ", ")), fmt::format("at most {}{}", prefix, has),
+        makeFinding(Status::fail, shipped.path, fmt::format("needs {}", fmt::join(newer, ", ")), fmt::format("at most {}{}", prefix, has),
                "the board's loader refuses a program whose symbol versions it does not have", useSysroot));
 }
 
@@ -196,7 +187,7 @@ std::vector<Finding> checkRpath(const Evidence &evidence, Progress &) {
                 wrong.push_back(path.empty() ? "an empty path (the current directory)" : printable(path));
         }
         if (!wrong.empty())
-            findings.push_back(failed(
+            findings.push_back(makeFinding(Status::fail,
                 shipped.path, fmt::format("RPATH {}", fmt::join(wrong, ", ")),
                 "$ORIGIN or system paths of the board only",
                 "host, sysroot and stubs paths do not exist on the board, or hold the wrong libraries there",

@@ -24,16 +24,6 @@ std::vector<Finding> needsBoard() {
     return skippedBecause("a profile is no board: give --facts or --device");
 }
 
-Finding of(Status status, std::string subject, std::string found, std::string needed, std::string why,
-           std::string fix) {
-    return {.status = status,
-            .subject = std::move(subject),
-            .found = std::move(found),
-            .needed = std::move(needed),
-            .why = std::move(why),
-            .fix = std::move(fix)};
-}
-
 /// Bytes that must be stored: what the live release already has is linked, not sent.
 std::uint64_t bytesToStore(const Evidence &evidence, Progress &progress) {
     std::set<std::string> there;
@@ -83,7 +73,7 @@ void checkKind(const Evidence &evidence, std::vector<Finding> &findings) {
     if (board->id == wanted)
         return;
     const bool sameGpu = board->capability == target->capability;
-    findings.push_back(of(sameGpu ? Status::warn : Status::fail, "board",
+    findings.push_back(makeFinding(sameGpu ? Status::warn : Status::fail, "board",
                           fmt::format("{} ({})", board->id, printable(evidence.facts.model.value_or("no model text"))),
                           fmt::format("{}, for which the package was made", wanted),
                           sameGpu
@@ -104,17 +94,17 @@ std::vector<Finding> checkBoardIdentity(const Evidence &evidence, Progress &) {
         findings.push_back(notKnown("board", "no machine id of the board", askBoard));
     const Device last{.name = "NAME", .machineId = evidence.expectedMachineId, .serial = evidence.expectedSerial};
     if (const auto seen = seenAs(last, evidence.facts); seen == SeenAs::another)
-        findings.push_back(of(Status::fail, "board", "serial number " + printable(*evidence.facts.serial),
+        findings.push_back(makeFinding(Status::fail, "board", "serial number " + printable(*evidence.facts.serial),
                               evidence.expectedSerial + ", as the last time",
                               "another board answers at this address: the serial number is its hardware's", seenFix(seen, last)));
     else if (seen == SeenAs::reflashed || seen == SeenAs::unclear)
-        findings.push_back(of(Status::fail, "board", "machine id " + printable(*id), evidence.expectedMachineId + ", as the last time",
+        findings.push_back(makeFinding(Status::fail, "board", "machine id " + printable(*id), evidence.expectedMachineId + ", as the last time",
                               seen == SeenAs::reflashed ? "the same board (its serial number says so) was reflashed: its system is new"
                                                         : "another board answers at this address, or this one was flashed again",
                               "check the address; if it was flashed: slipway device trust NAME --replace"));
     if (evidence.sysroot && !evidence.sysroot->l4t.empty() && evidence.facts.l4t &&
         *evidence.facts.l4t != evidence.sysroot->l4t)
-        findings.push_back(of(Status::warn, "sysroot", fmt::format("taken at L4T {}", evidence.sysroot->l4t),
+        findings.push_back(makeFinding(Status::warn, "sysroot", fmt::format("taken at L4T {}", evidence.sysroot->l4t),
                               fmt::format("L4T {}, which the board has now", *evidence.facts.l4t),
                               "JetPack moved since: its libraries and driver changed",
                               "slipway sysroot sync DEVICE, then slipway ship"));
@@ -132,7 +122,7 @@ std::vector<Finding> checkDiskSpace(const Evidence &evidence, Progress &progress
     const auto bytes = bytesToStore(evidence, progress);
     if (disk->freeBytes >= headroom && disk->freeBytes - headroom >= bytes)
         return {};
-    return {of(Status::fail, disk->mount, fmt::format("{} free", formatBytes(disk->freeBytes)),
+    return {makeFinding(Status::fail, disk->mount, fmt::format("{} free", formatBytes(disk->freeBytes)),
                fmt::format("{} for the release, and {} of headroom", formatBytes(bytes), formatBytes(headroom)),
                "a release is stored whole beside the live one before it is switched to",
                "make room on the board, keep fewer releases (deploy.keep), or deploy to another disk with --dest")};
@@ -146,7 +136,7 @@ std::vector<Finding> checkDestWritable(const Evidence &evidence, Progress &progr
         return skippedBecause("no destination is named");
     const auto *disk = evidence.disk(dest);
     if (disk && disk->readOnly)
-        return {of(Status::fail, dest, fmt::format("{} is mounted read-only", disk->mount),
+        return {makeFinding(Status::fail, dest, fmt::format("{} is mounted read-only", disk->mount),
                    "a file system that can be written", "a read-only root, or a file system with errors",
                    "deploy elsewhere with --dest, or mount it read-write on the board")};
     if (!evidence.session && !disk)
@@ -163,7 +153,7 @@ std::vector<Finding> checkDestWritable(const Evidence &evidence, Progress &progr
     const auto parent = words.size() > 1 ? printable(words[1]) : dest;
     const auto found = said.starts_with("no ") ? fmt::format("{} cannot be written by {}", parent, words.back())
                                                : fmt::format("{} is not a directory", parent);
-    return {of(Status::fail, dest, found, "a directory that the login may write",
+    return {makeFinding(Status::fail, dest, found, "a directory that the login may write",
                "the deploy runs as the user that logs in, without sudo",
                fmt::format("on the board: sudo install -d -o $USER {}; or --dest '~/NAME'", dest))};
 }
@@ -177,11 +167,11 @@ std::vector<Finding> checkNoexec(const Evidence &evidence, Progress &) {
     if (!disk)
         return {notKnown(evidence.destination(), "no mount of the destination", askBoard)};
     if (disk->noexec)
-        return {of(Status::fail, disk->mount, "mounted noexec", "a file system that programs may run from",
+        return {makeFinding(Status::fail, disk->mount, "mounted noexec", "a file system that programs may run from",
                    "the kernel refuses to start anything there",
                    "deploy elsewhere with --dest, or remount it with exec")};
     if (disk->type == "tmpfs")
-        return {of(Status::warn, disk->mount, "a tmpfs, in memory", "a disk",
+        return {makeFinding(Status::warn, disk->mount, "a tmpfs, in memory", "a disk",
                    "everything there is gone at the next boot", "deploy elsewhere with --dest")};
     return {};
 }
@@ -194,11 +184,11 @@ std::vector<Finding> checkClock(const Evidence &evidence, Progress &) {
         return {notKnown("board", "no clock of the board", askBoard)};
     const auto built = evidence.package.manifest.builtAt;
     if (evidence.facts.readAt && built > 0 && *evidence.facts.readAt + *skew < built)
-        return {of(Status::fail, "board", "a clock " + skewText(*skew), "a clock after the package's sources",
+        return {makeFinding(Status::fail, "board", "a clock " + skewText(*skew), "a clock after the package's sources",
                    "the board lives before its program was written: TLS, make and logs go wrong there",
                    "set it on the board: timedatectl, or a working RTC battery")};
     if (std::labs(*skew) > 300)
-        return {of(Status::warn, "board", "a clock " + skewText(*skew), "at most 5 minutes off",
+        return {makeFinding(Status::warn, "board", "a clock " + skewText(*skew), "at most 5 minutes off",
                    "TLS and logs need the time; the deploy itself does not use it",
                    "timedatectl set-ntp true on the board")};
     return {};
@@ -211,7 +201,7 @@ std::vector<Finding> checkRemoteShell(const Evidence &evidence, Progress &) {
         return {notKnown("board", "it is not known whether the login shell prints", askBoard)};
     if (*evidence.facts.shellQuiet)
         return {};
-    return {of(Status::fail, "board", "a login shell that prints at the start of a command",
+    return {makeFinding(Status::fail, "board", "a login shell that prints at the start of a command",
                "silence before the command's own output",
                "text of a start-up file gets into every stream (rsync: protocol version mismatch, is your shell clean)",
                "in the board's ~/.bashrc: return early when the shell is not interactive")};
@@ -229,7 +219,7 @@ std::vector<Finding> checkRemoteTools(const Evidence &evidence, Progress &) {
     }
     if (missing.empty())
         return {};
-    return {of(Status::fail, "board", fmt::format("no {}", fmt::join(missing, ", no ")),
+    return {makeFinding(Status::fail, "board", fmt::format("no {}", fmt::join(missing, ", no ")),
                "a POSIX shell, tar and sha256sum", "releases are sent as one tar and verified on the board",
                "apt install tar coreutils, or busybox with them")};
 }

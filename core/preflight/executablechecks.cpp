@@ -15,15 +15,6 @@ namespace slipway {
 
 namespace {
 
-Finding of(Status status, const std::string &subject, std::string found, std::string needed, std::string why, std::string fix) {
-    return {.status = status,
-            .subject = subject,
-            .found = std::move(found),
-            .needed = std::move(needed),
-            .why = std::move(why),
-            .fix = std::move(fix)};
-}
-
 /// What Ubuntu's base system has, on which every JetPack is built: sh, bash, dash, env, awk, sed and perl-base are
 /// "essential" packages, python3 comes with L4T's own tools.
 bool everyBoardHas(std::string_view interpreter) {
@@ -59,7 +50,7 @@ void checkInterpreter(const Evidence &evidence, const std::string &path, const s
     if (evidence.sysroot && interpreter.starts_with('/') && fs::exists(evidence.sysroot->path / interpreter.substr(1), ignored))
         return;
     if (name.empty() || !isSystemPath(interpreter))
-        findings.push_back(of(Status::fail, path, "interpreter " + (name.empty() ? "missing" : printable(interpreter)), "one that the board has, such as /bin/sh",
+        findings.push_back(makeFinding(Status::fail, path, "interpreter " + (name.empty() ? "missing" : printable(interpreter)), "one that the board has, such as /bin/sh",
                               "the path is of the machine where the script was written", "#!/usr/bin/env NAME, or #!/bin/sh"));
     else if (!everyBoardHas(name) && !listed)
         findings.push_back(notKnown(path, fmt::format("interpreter {}, which not every board has", printable(interpreter)),
@@ -74,7 +65,7 @@ void checkScript(const Evidence &evidence, const std::string &path, std::string_
     const bool shell = name == "sh" || name == "bash" || name == "dash";
     const bool started = path.starts_with("bin/"); // scripts among the data may be there for others to read
     if (text.substr(0, end).ends_with('\r') || (shell && text.find("\r\n") != std::string_view::npos)) {
-        findings.push_back(of(started ? Status::fail : Status::warn, path, "lines that end in CR LF", "LF only",
+        findings.push_back(makeFinding(started ? Status::fail : Status::warn, path, "lines that end in CR LF", "LF only",
                               "the kernel looks for an interpreter whose name ends in a carriage return, and a shell takes it as part of each "
                               "command",
                               fmt::format("sed -i 's/\\r$//' on its source (git: *.sh text eol=lf), then slipway package")));
@@ -102,7 +93,7 @@ void checkCommand(const Evidence &evidence, const char *what, const std::string 
     const auto &files = evidence.package.manifest.files;
     if (path.empty() || files.empty() || std::any_of(files.begin(), files.end(), [&](const auto &f) { return f.path == path; }))
         return;
-    findings.push_back(of(Status::fail, path, fmt::format("{} names it, but the package has no such file", what), "a program of the package",
+    findings.push_back(makeFinding(Status::fail, path, fmt::format("{} names it, but the package has no such file", what), "a program of the package",
                           "the board would answer: not found", "correct \"run\" in slipway.json, or build that target"));
 }
 
@@ -116,7 +107,7 @@ void checkFile(const Evidence &evidence, const PackagedFile &file, std::vector<F
     const bool bom = *start == "\xEF\xBB\xBF";
     const auto text = script || (bom && file.path.starts_with("bin/")) ? readHead(evidence.package.directory / file.path, longestScript) : fail("");
     if (bom && text && text->substr(3).starts_with("#!"))
-        findings.push_back(of(Status::fail, file.path, "a byte order mark before #!", "#! as the first two bytes",
+        findings.push_back(makeFinding(Status::fail, file.path, "a byte order mark before #!", "#! as the first two bytes",
                               "the kernel does not see the interpreter line", "save it as UTF-8 without a byte order mark"));
     if (script && text)
         checkScript(evidence, file.path, *text, findings);
@@ -124,7 +115,7 @@ void checkFile(const Evidence &evidence, const PackagedFile &file, std::vector<F
         return;
     const auto elf = std::find_if(evidence.elves.begin(), evidence.elves.end(), [&](const auto &e) { return e.path == file.path; });
     if (script || (elf != evidence.elves.end() && elf->elf.type == "executable"))
-        findings.push_back(of(Status::fail, file.path, fmt::format("mode {:04o}", file.mode), "mode 0755",
+        findings.push_back(makeFinding(Status::fail, file.path, fmt::format("mode {:04o}", file.mode), "mode 0755",
                               "without the executable bit the board answers: permission denied", "slipway package, which sets modes by content"));
 }
 
@@ -133,7 +124,7 @@ void checkFile(const Evidence &evidence, const PackagedFile &file, std::vector<F
 std::vector<Finding> checkPackageFiles(const Evidence &evidence, Progress &) {
     std::vector<Finding> findings;
     for (const auto &file : evidence.unsound)
-        findings.push_back(of(Status::fail, printable(file.path), file.found, file.needed,
+        findings.push_back(makeFinding(Status::fail, printable(file.path), file.found, file.needed,
                               "a deploy sends what the manifest lists, byte for byte, and follows no link", "slipway package"));
     return findings;
 }

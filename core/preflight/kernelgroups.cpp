@@ -80,6 +80,15 @@ std::string cudaName(int driver) {
     return fmt::format("CUDA {}.{}", driver / 1000, driver % 1000 / 10);
 }
 
+Finding makeFinding(Status status, std::string subject, std::string found, std::string needed, std::string why, std::string fix) {
+    return {.status = status,
+            .subject = std::move(subject),
+            .found = std::move(found),
+            .needed = std::move(needed),
+            .why = std::move(why),
+            .fix = std::move(fix)};
+}
+
 std::vector<Finding> skippedBecause(std::string why) {
     return {{.status = Status::skipped, .subject = "package", .why = std::move(why)}};
 }

@@ -30,6 +30,8 @@ struct KernelGroup {
                                      std::optional<PtxVersion> ptx);
 /// "CUDA 12.6"
 [[nodiscard]] std::string cudaName(int driver);
+/// A finding without its check's id, which preflight() fills in.
+[[nodiscard]] Finding makeFinding(Status status, std::string subject, std::string found, std::string needed, std::string why, std::string fix);
 /// The one finding of a check that does not apply.
 [[nodiscard]] std::vector<Finding> skippedBecause(std::string why);
 /// The one finding of a check whose facts are missing.

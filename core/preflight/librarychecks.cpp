@@ -17,15 +17,6 @@ namespace {
 
 constexpr const char *askBoard = "slipway device facts NAME --json, or name a profile with --target";
 
-Finding failed(const std::string &subject, std::string found, std::string needed, std::string why, std::string fix) {
-    return {.status = Status::fail,
-            .subject = subject,
-            .found = std::move(found),
-            .needed = std::move(needed),
-            .why = std::move(why),
-            .fix = std::move(fix)};
-}
-
 std::string fileName(const std::string &path) {
     return path.substr(path.rfind('/') + 1);
 }
@@ -49,14 +40,14 @@ void missingOf(const LibraryClosure &closure, const ShippedElf &shipped, std::ve
             unknown = fmt::format("needs {} from {}, whose files are not known", printable(library.name), printable(library.at));
     }
     if (!missing.empty())
-        findings.push_back(failed(shipped.path, fmt::format("needs {}", fmt::join(missing, ", ")),
+        findings.push_back(makeFinding(Status::fail, shipped.path, fmt::format("needs {}", fmt::join(missing, ", ")),
                                   "each in the package or on the board",
                                   "the loader stops at the first library that it cannot find",
                                   "install what brings them on the board, or ship them beside the program with an $ORIGIN path"));
     if (!elsewhere.empty()) {
         // A plug-in finds what the program that opens it has loaded: only of programs and their libraries it is certain.
         const bool certain = closure.loaded().contains(&shipped);
-        auto finding = failed(shipped.path, fmt::format("ships {}, where the loader does not look", fmt::join(elsewhere, ", ")),
+        auto finding = makeFinding(Status::fail, shipped.path, fmt::format("ships {}, where the loader does not look", fmt::join(elsewhere, ", ")),
                               "an RPATH that leads there", "ld.so(8): only RPATH, LD_LIBRARY_PATH and the board's own folders are searched",
                               fmt::format("link with -Wl,-rpath,'$ORIGIN/…', or patchelf --set-rpath, on {}", shipped.path));
         finding.status = certain ? Status::fail : Status::warn;
@@ -73,7 +64,7 @@ void versionsOfShipped(const Evidence &evidence, const ShippedElf &shipped, std:
             if (library.elf.soname != need.library || library.elf.machine != shipped.elf.machine || library.elf.defines.empty())
                 continue;
             if (!need.weak && !library.elf.defines.contains(need.version))
-                findings.push_back(failed(shipped.path, fmt::format("needs {} of {}", need.version, need.library),
+                findings.push_back(makeFinding(Status::fail, shipped.path, fmt::format("needs {} of {}", need.version, need.library),
                                           fmt::format("a {} that has it (this one ends at {})", library.path, *library.elf.defines.rbegin()),
                                           "the loader refuses a program whose symbol versions its library does not have",
                                           "ship the library that the program was linked with"));
@@ -114,7 +105,7 @@ void checkRuntime(const Evidence &evidence, const ShippedElf &shipped, int drive
     const bool compat = evidence.variable("LD_LIBRARY_PATH").value_or("").find("/compat") != std::string::npos;
     if (!newerMajor && !(newer && onTegra(evidence)))
         return;
-    auto finding = failed(shipped.path, "CUDA runtime " + version, fmt::format("at most {} (driver {})", has, cudaName(driver)),
+    auto finding = makeFinding(Status::fail, shipped.path, "CUDA runtime " + version, fmt::format("at most {} (driver {})", has, cudaName(driver)),
                           "a runtime newer than the driver answers every call with cudaErrorInsufficientDriver (35)",
                           onTegra(evidence) ? fmt::format("build with the CUDA {} of the board, or install its cuda-compat package and put its "
                                                           "folder into LD_LIBRARY_PATH in conf/env", has)
@@ -173,7 +164,7 @@ void checkFlavour(const Evidence &evidence, const ShippedElf &shipped, std::vect
     const std::string wanted = wantsSbsa ? "sbsa-linux" : "aarch64-linux";
     if (flavour.empty() || flavour == wanted)
         return;
-    findings.push_back(failed(shipped.path, fmt::format("CUDA's library for {}", flavour), fmt::format("the one for {}", wanted),
+    findings.push_back(makeFinding(Status::fail, shipped.path, fmt::format("CUDA's library for {}", flavour), fmt::format("the one for {}", wanted),
                               "there are two Arm builds of CUDA: servers' (sbsa-linux) and Jetson's up to JetPack 6 (aarch64-linux); their GPU "
                               "code and driver interface differ",
                               "leave it out and use the board's own, or take it from the sysroot: slipway sysroot sync DEVICE"));
@@ -187,7 +178,7 @@ std::vector<Finding> checkNeededLibs(const Evidence &evidence, Progress &progres
     std::vector<Finding> findings;
     for (const auto &shipped : evidence.elves) {
         if (isDriverLibrary(shipped.path))
-            findings.push_back(failed(shipped.path, "a library of the driver (or its stub)", "the board's own",
+            findings.push_back(makeFinding(Status::fail, shipped.path, "a library of the driver (or its stub)", "the board's own",
                                       "a stub answers every call with CUDA_ERROR_STUB_LIBRARY (34), and a driver must "
                                       "match its kernel module",
                                       "remove it from the package"));

@@ -16,21 +16,12 @@ namespace slipway {
 
 namespace {
 
-Finding of(Status status, const std::string &subject, std::string found, std::string needed, std::string why, std::string fix) {
-    return {.status = status,
-            .subject = subject,
-            .found = std::move(found),
-            .needed = std::move(needed),
-            .why = std::move(why),
-            .fix = std::move(fix)};
-}
-
 /// onnxruntime reads external data only from the model's own folder or below.
 void checkExternal(const Evidence &evidence, const ShippedModel &shipped, std::vector<Finding> &findings) {
     const auto folder = fs::path(shipped.path).parent_path();
     for (const auto &[location, least] : shipped.file->external) {
         if (!isInsidePath(location)) {
-            findings.push_back(of(Status::fail, shipped.path, fmt::format("external data in {}", location), "a file in the model's own folder",
+            findings.push_back(makeFinding(Status::fail, shipped.path, fmt::format("external data in {}", location), "a file in the model's own folder",
                                   "onnxruntime refuses data outside of the folder of the model", "save the model again with its data beside it"));
             continue;
         }
@@ -38,11 +29,11 @@ void checkExternal(const Evidence &evidence, const ShippedModel &shipped, std::v
         const auto &files = evidence.package.manifest.files;
         const auto file = std::find_if(files.begin(), files.end(), [&](const auto &f) { return f.path == path; });
         if (file == files.end())
-            findings.push_back(of(Status::fail, shipped.path, fmt::format("no {} in the package", path), "the file that holds its weights",
+            findings.push_back(makeFinding(Status::fail, shipped.path, fmt::format("no {} in the package", path), "the file that holds its weights",
                                   "ONNX keeps large weights in a second file (external_data)",
                                   fmt::format("add {} to \"data\" in slipway.json, then slipway package", location)));
         else if (file->size < least)
-            findings.push_back(of(Status::fail, path, fmt::format("{} bytes", file->size), fmt::format("{} bytes, which the model refers to", least),
+            findings.push_back(makeFinding(Status::fail, path, fmt::format("{} bytes", file->size), fmt::format("{} bytes, which the model refers to", least),
                                   "the data is truncated, or of another export", "export or fetch both files again"));
     }
 }
@@ -102,12 +93,12 @@ void checkEngine(const Evidence &evidence, const ShippedModel &shipped, std::vec
     const auto *jetpack = jetpackOf(evidence);
     const auto before = findings.size();
     if (built && device && built->number != device->number)
-        findings.push_back(of(Status::fail, shipped.path, fmt::format("an engine for compute capability {}", built->dotted()), device->dotted(), rule, rebuild));
+        findings.push_back(makeFinding(Status::fail, shipped.path, fmt::format("an engine for compute capability {}", built->dotted()), device->dotted(), rule, rebuild));
     if (!version.empty() && jetpack && !jetpack->tensorrt.empty() && !sameRelease(version, jetpack->tensorrt))
-        findings.push_back(of(Status::fail, shipped.path, fmt::format("an engine of TensorRT {}", printable(version, 40)),
+        findings.push_back(makeFinding(Status::fail, shipped.path, fmt::format("an engine of TensorRT {}", printable(version, 40)),
                               fmt::format("{} (JetPack {})", jetpack->tensorrt, jetpack->version), rule, rebuild));
     if (findings.size() == before && (!built || version.empty() || !device || !jetpack))
-        findings.push_back(of(Status::unknown, shipped.path, fmt::format("a TensorRT engine{}", version.empty() ? "" : " of TensorRT " + printable(version, 40)),
+        findings.push_back(makeFinding(Status::unknown, shipped.path, fmt::format("a TensorRT engine{}", version.empty() ? "" : " of TensorRT " + printable(version, 40)),
                               "the GPU and TensorRT version that built it",
                               "engines run only on the GPU and TensorRT version that built them, which the file may not say",
                               fmt::format("write {}.json beside it: {{\"compute_capability\": \"8.7\", \"tensorrt_version\": \"10.3.0\"}}, or try it on the board",
@@ -136,7 +127,7 @@ void checkGgmlRuntime(const Evidence &evidence, const ShippedModel &shipped, std
         return;
     for (const auto *type : {"MXFP4", "NVFP4", "Q1_0", "Q2_0", "TQ1_0", "TQ2_0"}) { // those that ggml got last
         if (shipped.file->dtypes.contains(type) && !namesType(evidence.package.directory / runtime->path, type))
-            findings.push_back(of(Status::fail, shipped.path, fmt::format("tensors of type {}", type), fmt::format("a runtime that knows it ({} does not)", runtime->path),
+            findings.push_back(makeFinding(Status::fail, shipped.path, fmt::format("tensors of type {}", type), fmt::format("a runtime that knows it ({} does not)", runtime->path),
                                   "llama.cpp refuses a type that is newer than itself: invalid ggml type", "ship a newer llama.cpp, or convert the model"));
     }
 }
@@ -144,18 +135,18 @@ void checkGgmlRuntime(const Evidence &evidence, const ShippedModel &shipped, std
 void checkFile(const Evidence &evidence, const ShippedModel &shipped, std::vector<Finding> &findings) {
     const auto &[path, declared, model] = shipped;
     if (!model) {
-        findings.push_back(of(Status::fail, path, model.error().message, "a model file that can be read", "the program cannot read it either",
+        findings.push_back(makeFinding(Status::fail, path, model.error().message, "a model file that can be read", "the program cannot read it either",
                               "export or fetch it again"));
     } else if (model->format == "git-lfs pointer") {
-        findings.push_back(of(Status::fail, path, "a Git LFS pointer", "the file itself", "git left the placeholder text in its place",
+        findings.push_back(makeFinding(Status::fail, path, "a Git LFS pointer", "the file itself", "git left the placeholder text in its place",
                               "git lfs pull, then slipway package"));
     } else if (!model->damage.empty()) {
-        findings.push_back(of(Status::fail, path, fmt::format("{}", fmt::join(model->damage, "; ")), fmt::format("a whole {} file", model->format),
+        findings.push_back(makeFinding(Status::fail, path, fmt::format("{}", fmt::join(model->damage, "; ")), fmt::format("a whole {} file", model->format),
                               "the program would refuse it or read past its end", "export or fetch it again"));
     } else if (model->format == "tensorrt") {
         checkEngine(evidence, shipped, findings);
     } else if (model->format == "unknown") {
-        findings.push_back(of(Status::unknown, path, "a format that is not known here", "safetensors, GGUF, ONNX, NumPy or a TensorRT engine",
+        findings.push_back(makeFinding(Status::unknown, path, "a format that is not known here", "safetensors, GGUF, ONNX, NumPy or a TensorRT engine",
                               "nothing here can tell whether it is whole", "try it on the board"));
     } else {
         checkExternal(evidence, shipped, findings);
@@ -172,7 +163,7 @@ void checkPointers(const Evidence &evidence, const std::set<std::string> &models
             continue;
         const auto head = readHead(evidence.package.directory / file.path, start.size());
         if (head && *head == start)
-            findings.push_back(of(Status::fail, file.path, "a Git LFS pointer", "the file itself", "git left the placeholder text in its place",
+            findings.push_back(makeFinding(Status::fail, file.path, "a Git LFS pointer", "the file itself", "git left the placeholder text in its place",
                                   "git lfs pull, then slipway package"));
     }
 }
