@@ -6,6 +6,7 @@
 #include "core/device/sessionparts.h"
 
 #include "core/base/text.h"
+#include "core/device/exitsignal.h"
 
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
@@ -29,26 +30,6 @@ constexpr auto deadAfter = 14s; ///< of silence, although asked: the promise is 
 
 /// A request that every server must answer, if only by refusing it.
 constexpr const char *keepalive = "SLIPWAY_KEEPALIVE";
-
-int signalNumber(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, int>, 13> numbers{{{"HUP", 1},
-                                                                        {"INT", 2},
-                                                                        {"QUIT", 3},
-                                                                        {"ILL", 4},
-                                                                        {"ABRT", 6},
-                                                                        {"FPE", 8},
-                                                                        {"KILL", 9},
-                                                                        {"USR1", 10},
-                                                                        {"SEGV", 11},
-                                                                        {"USR2", 12},
-                                                                        {"PIPE", 13},
-                                                                        {"ALRM", 14},
-                                                                        {"TERM", 15}}};
-    for (const auto &[known, number] : numbers)
-        if (known == name)
-            return number;
-    return name.starts_with("BUS") ? 7 : 15;
-}
 
 /// One running command.
 class Exec {
