@@ -174,6 +174,38 @@ private Q_SLOTS:
         QCOMPARE(found.images.at(0).target, std::string("sm_87"));
     }
 
+    void anEntryBehindALongHeadIsFound() {
+        QTemporaryDir dir;
+        const QByteArray comments = QByteArray("// nothing to see here\n").repeated(1000);
+        write(dir, "k_" + otherHash + ".o",
+              ".version 8.2\n.target sm_87\n" + comments + ".visible .entry far_away(){}\n");
+        const auto found = runtime::lookUp(dir.path().toStdString(), "k", 87, std::nullopt);
+        QCOMPARE(found.images.at(0).entry, std::string("far_away"));
+    }
+
+    void aFolderIsListedOnceAndAgainWhenItChanged() {
+        QTemporaryDir dir;
+        const auto setAge = [&dir] { // an old folder: a fresh one could change again unseen
+            const timespec times[2] = {{1000000000, 0}, {1000000000, 0}};
+            QCOMPARE(::utimensat(AT_FDCWD, dir.path().toStdString().c_str(), times, 0), 0);
+        };
+        write(dir, "a_" + otherHash + ".o", ptx("sm_87"));
+        setAge();
+        runtime::Folder folder(dir.path().toStdString());
+        QCOMPARE(folder.lookUp("a", 87, 82).images.size(), std::size_t(1));
+        write(dir, "b_" + otherHash + ".o", ptx("sm_87"));
+        setAge();
+        QCOMPARE(folder.lookUp("b", 87, 82).images.size(), std::size_t(0)); // the list was kept
+        QCOMPARE(folder.lookUp("b", 87, 82).names, std::vector<std::string>{"a"});
+        write(dir, "c_" + otherHash + ".o", ptx("sm_87"));
+        QCOMPARE(folder.lookUp("b", 87, 82).images.size(), std::size_t(1));
+        QCOMPARE(folder.lookUp("c", 87, 82).images.size(), std::size_t(1));
+        write(dir, "d_" + otherHash + ".o", ptx("sm_87")); // at once, within the clock of the file system
+        QCOMPARE(folder.lookUp("d", 87, 82).images.size(), std::size_t(1));
+        QVERIFY(dir.remove());
+        QVERIFY(!folder.lookUp("a", 87, 82).folderExists);
+    }
+
     void emptyAndTruncatedFilesAreUnreadable() {
         QTemporaryDir dir;
         write(dir, "k_" + key("sm_87") + ".o", "");

@@ -5,17 +5,23 @@
 #pragma once
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sha256.h"
@@ -83,7 +89,7 @@ struct Image {
     std::string id;         ///< `// meta:id`, empty when the file does not say
     std::string entry;      ///< name of the kernel in the image
     std::string target;     ///< such as sm_90a; empty when unreadable
-    long long modified = 0; ///< seconds; of two builds of one kernel the younger is meant
+    long long modified = 0; ///< seconds; of two builds of one kernel the younger is meant; 0 when there is only one
     bool exact = false;     ///< its HASH is the one this device and environment ask for
 };
 
@@ -91,18 +97,24 @@ namespace detail {
 
 constexpr std::size_t largestImage = 512u << 20;
 
-inline std::string readFile(const std::string &path) {
+/// The first `most` bytes of a file, or all that there are; nothing when it cannot be read.
+inline std::string readFile(const std::string &path, std::size_t most = largestImage) {
     std::string bytes;
-    std::FILE *file = std::fopen(path.c_str(), "rb");
-    if (!file)
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0)
         return bytes;
-    char part[65536];
-    while (const std::size_t count = std::fread(part, 1, sizeof part, file)) {
-        bytes.append(part, count);
-        if (bytes.size() > largestImage)
+    struct stat status;
+    if (::fstat(file, &status) == 0 && status.st_size > 0)
+        bytes.resize(std::min(most, std::size_t(status.st_size)));
+    std::size_t length = 0;
+    while (length < bytes.size()) {
+        const ssize_t count = ::read(file, &bytes[length], bytes.size() - length);
+        if (count == 0 || (count < 0 && errno != EINTR))
             break;
+        length += count > 0 ? std::size_t(count) : 0;
     }
-    std::fclose(file);
+    ::close(file);
+    bytes.resize(length);
     return bytes;
 }
 
@@ -150,6 +162,16 @@ inline void describePtx(Image &image, std::string_view text) {
         image.entry = firstEntry;
 }
 
+/// The same from a file. What is wanted stands in its first lines as a rule, so the rest is only read when it does not.
+inline void describePtxFile(Image &image, const std::string &path) {
+    constexpr std::size_t headSize = 4096;
+    const std::string head = readFile(path, headSize);
+    const bool isWhole = head.size() < headSize;
+    describePtx(image, std::string_view(head).substr(0, isWhole ? head.size() : head.rfind('\n') + 1));
+    if (!isWhole && (image.target.empty() || image.entry.empty()))
+        describePtx(image, readFile(path));
+}
+
 /// The capability a cubin was made for, as `sm_N`, or nothing for another kind of file.
 inline std::string cubinTarget(std::string_view bytes) {
     const auto at = [&bytes](std::size_t i) { return unsigned(static_cast<unsigned char>(bytes[i])); };
@@ -186,26 +208,10 @@ inline bool ptxRunsOn(const std::string &target, int device) {
     return device >= wanted && (suffix != 'f' || device / 10 == wanted / 10);
 }
 
-/// HASH of a file called NAME_HASH + suffix, empty for any other file.
-inline std::string hashOf(std::string_view file, const std::string &name, std::string_view suffix) {
-    if (file.size() != name.size() + 1 + 64 + suffix.size() || !takePrefix(file, name + "_") ||
-        file.substr(64) != suffix)
-        return {};
-    const std::string hash(file.substr(0, 64));
-    return hash.find_first_not_of("0123456789abcdef") == std::string::npos ? hash : std::string();
+/// Whether the text is a HASH.
+inline bool isHash(std::string_view text) {
+    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
-
-} // namespace detail
-
-/// What the cache holds for one kernel: the images that can run, best first, and every file seen (for messages).
-struct Lookup {
-    std::vector<Image> images;
-    std::vector<std::string> unusable; ///< files of this kernel for other devices, with their target
-    std::vector<std::string> names;    ///< kernels the folder does hold
-    bool folderExists = false;
-};
-
-namespace detail {
 
 inline bool keyMatches(const Image &image, int device, std::optional<std::uint32_t> ptxVersion) {
     const std::string plain = "sm_" + std::to_string(device);
@@ -213,29 +219,6 @@ inline bool keyMatches(const Image &image, int device, std::optional<std::uint32
         return false;
     return image.hash == imageKey(image.id, plain, ptxVersion) ||
            (targetNumber(image.target) == device && image.hash == imageKey(image.id, image.target, ptxVersion));
-}
-
-/// Reads one file of the folder as an image of the kernel; nothing for files of other kernels.
-inline std::optional<Image> readImage(const std::string &folder, const std::string &file, const std::string &name) {
-    Image image;
-    image.path = folder + "/" + file;
-    image.hash = hashOf(file, name, ".cubin");
-    image.kind = image.hash.empty() ? Image::Kind::ptx : Image::Kind::cubin;
-    if (image.hash.empty())
-        image.hash = hashOf(file, name, ".o");
-    if (image.hash.empty())
-        return std::nullopt;
-    if (image.kind == Image::Kind::ptx) {
-        describePtx(image, readFile(image.path));
-    } else {
-        describePtx(image, readFile(folder + "/" + name + "_" + image.hash + ".o")); // a cubin carries no meta lines
-        image.target = cubinTarget(readFile(image.path));
-    }
-    if (image.entry.empty())
-        image.entry = name;
-    struct stat status;
-    image.modified = ::stat(image.path.c_str(), &status) == 0 ? status.st_mtime : 0;
-    return image;
 }
 
 /// Smaller is better: cubin by key, cubin by capability, PTX by key, then PTX by falling target.
@@ -249,39 +232,152 @@ inline bool isBetter(const Image &a, const Image &b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : a.modified > b.modified;
 }
 
+/// Best first. Files are only asked for their age where it decides.
+inline void sortByPreference(std::vector<Image> &images) {
+    for (Image &image : images) {
+        const auto isAlike = [&image](const Image &other) { return rank(other) == rank(image); };
+        struct stat status;
+        if (std::count_if(images.begin(), images.end(), isAlike) > 1 && ::stat(image.path.c_str(), &status) == 0)
+            image.modified = status.st_mtime;
+    }
+    std::stable_sort(images.begin(), images.end(), isBetter);
+}
+
 } // namespace detail
 
-/// Everything in the folder for the kernel that a device of that capability (87 for 8.7) can load, best first.
+/// What the cache holds for one kernel: the images that can run, best first, and every file seen (for messages).
+struct Lookup {
+    std::vector<Image> images;
+    std::vector<std::string> unusable; ///< files of this kernel for other devices, with their target
+    std::vector<std::string> names;    ///< kernels the folder does hold; only told when there is no image
+    bool folderExists = false;
+};
+
+/// A folder of images. Its files are listed once, and again when the folder was changed since; what is in them is read
+/// at each look-up. Safe to use from several threads.
+class Folder {
+public:
+    explicit Folder(std::string path)
+        : m_path(std::move(path)) {}
+
+    const std::string &path() const { return m_path; }
+
+    /// Everything in it for the kernel that a device of that capability (87 for 8.7) can load, best first.
+    Lookup lookUp(const std::string &name, int device, std::optional<std::uint32_t> ptxVersion) {
+        const std::lock_guard<std::mutex> lock(m_mutex);
+        Lookup found;
+        found.folderExists = list();
+        const auto kernel = m_kernels.find(name);
+        Image text;
+        if (kernel != m_kernels.end())
+            for (const File &file : kernel->second)
+                judge(describe(file, name, text), file.file, device, ptxVersion, found);
+        detail::sortByPreference(found.images);
+        if (found.images.empty())
+            found.names = m_names;
+        return found;
+    }
+
+private:
+    /// NAME_HASH.cubin or NAME_HASH.o.
+    struct File {
+        std::string file;
+        std::string hash;
+        Image::Kind kind;
+    };
+
+    /// Makes the list true again; false when there is no such folder.
+    bool list() {
+        constexpr long coarsest = 2; // seconds: the coarsest clock of a file system
+        struct stat status;
+        if (::stat(m_path.c_str(), &status) != 0) {
+            m_isListed = false;
+            m_kernels.clear();
+            m_names.clear();
+            return false;
+        }
+        if (m_isListed && status.st_mtim.tv_sec == m_modified.tv_sec && status.st_mtim.tv_nsec == m_modified.tv_nsec &&
+            status.st_ino == m_inode)
+            return true;
+        // a folder changed just now may change once more without its time showing it
+        m_isListed = std::labs(long(std::time(nullptr) - status.st_mtim.tv_sec)) > coarsest;
+        m_modified = status.st_mtim;
+        m_inode = status.st_ino;
+        return readNames();
+    }
+
+    bool readNames() {
+        m_kernels.clear();
+        m_names.clear();
+        DIR *dir = ::opendir(m_path.c_str());
+        if (!dir) {
+            m_isListed = false;
+            return false;
+        }
+        std::vector<std::string> files;
+        while (const dirent *entry = ::readdir(dir))
+            files.push_back(entry->d_name);
+        ::closedir(dir);
+        std::sort(files.begin(), files.end());
+        for (const std::string &file : files)
+            add(file);
+        return true;
+    }
+
+    void add(const std::string &file) {
+        const std::size_t underscore = file.rfind('_');
+        if (underscore == std::string::npos || file.size() <= underscore + 65 || file[0] == '.')
+            return;
+        const std::string name = file.substr(0, underscore);
+        if (m_names.empty() || m_names.back() != name)
+            m_names.push_back(name);
+        const std::string hash = file.substr(underscore + 1, 64);
+        const std::string suffix = file.substr(underscore + 65);
+        if (detail::isHash(hash) && (suffix == ".cubin" || suffix == ".o"))
+            m_kernels[name].push_back({file, hash, suffix == ".o" ? Image::Kind::ptx : Image::Kind::cubin});
+    }
+
+    /// What the file says of itself. `text` keeps what its PTX says, for the cubin and the PTX of one HASH.
+    Image describe(const File &file, const std::string &name, Image &text) const {
+        if (text.hash != file.hash) { // the files of one HASH follow each other
+            text = Image();
+            text.hash = file.hash;
+            detail::describePtxFile(text, m_path + "/" + name + "_" + file.hash + ".o");
+            if (text.entry.empty())
+                text.entry = name;
+        }
+        Image image = text;
+        image.kind = file.kind;
+        image.path = m_path + "/" + file.file;
+        if (image.kind == Image::Kind::cubin) // its name, id and entry are those of the PTX beside it
+            image.target = detail::cubinTarget(detail::readFile(image.path, 64));
+        return image;
+    }
+
+    static void judge(Image image, const std::string &file, int device, std::optional<std::uint32_t> ptxVersion,
+                      Lookup &found) {
+        image.exact = detail::keyMatches(image, device, ptxVersion);
+        const bool runs = image.kind == Image::Kind::cubin ? detail::targetNumber(image.target) == device
+                                                           : detail::ptxRunsOn(image.target, device);
+        if (runs)
+            found.images.push_back(std::move(image));
+        else
+            found.unusable.push_back(file + (image.target.empty() ? " (unreadable)" : " (for " + image.target + ")"));
+    }
+
+    std::string m_path;
+    std::mutex m_mutex;
+    std::map<std::string, std::vector<File>> m_kernels;
+    std::vector<std::string> m_names; ///< sorted, also of files that are no images
+    timespec m_modified = {};         ///< of the folder when it was listed
+    ino_t m_inode = 0;
+    bool m_isListed = false;
+};
+
+/// The same for a folder that is asked once.
 inline Lookup lookUp(const std::string &folder, const std::string &name, int device,
                      std::optional<std::uint32_t> ptxVersion) {
-    Lookup found;
-    DIR *dir = ::opendir(folder.c_str());
-    if (!dir)
-        return found;
-    found.folderExists = true;
-    std::vector<std::string> files;
-    while (const dirent *entry = ::readdir(dir))
-        files.push_back(entry->d_name);
-    ::closedir(dir);
-    std::sort(files.begin(), files.end());
-    for (const std::string &file : files) {
-        const std::size_t underscore = file.rfind('_');
-        if (underscore != std::string::npos && file.size() > underscore + 65 && file[0] != '.')
-            if (found.names.empty() || found.names.back() != file.substr(0, underscore))
-                found.names.push_back(file.substr(0, underscore));
-        std::optional<Image> image = detail::readImage(folder, file, name);
-        if (!image)
-            continue;
-        image->exact = detail::keyMatches(*image, device, ptxVersion);
-        const bool runs = image->kind == Image::Kind::cubin ? detail::targetNumber(image->target) == device
-                                                            : detail::ptxRunsOn(image->target, device);
-        if (runs)
-            found.images.push_back(std::move(*image));
-        else
-            found.unusable.push_back(file + (image->target.empty() ? " (unreadable)" : " (for " + image->target + ")"));
-    }
-    std::stable_sort(found.images.begin(), found.images.end(), detail::isBetter);
-    return found;
+    return Folder(folder).lookUp(name, device, ptxVersion);
 }
 
 } // namespace slipway::runtime

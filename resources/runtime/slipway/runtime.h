@@ -71,7 +71,7 @@ public:
     const std::string &name() const { return m_name; }
     int capability() const { return m_capability; }       ///< 87 for 8.7
     int driverVersion() const { return m_driverVersion; } ///< 12060 for CUDA 12.6
-    const std::string &cache() const { return m_cache; }
+    const std::string &cache() const { return m_folder.path(); }
     /// Whether this is Slipway's virtual board: it judges images as a real driver does, and computes nothing.
     bool isSimulated() const { return m_name.find("simulated by Slipway") != std::string::npos; }
     const std::shared_ptr<const Driver> &driver() const { return m_driver; }
@@ -101,7 +101,7 @@ private:
     }
 
     std::shared_ptr<const Driver> m_driver;
-    std::string m_cache;
+    mutable Folder m_folder; ///< remembers its listing
     std::string m_name;
     std::optional<std::uint32_t> m_ptxVersion;
     int m_device = 0;
@@ -113,7 +113,7 @@ private:
 
 inline Gpu::Gpu(Options options)
     : m_driver(std::make_shared<Driver>())
-    , m_cache(options.cache.empty() ? cacheFolder() : options.cache)
+    , m_folder(options.cache.empty() ? cacheFolder() : options.cache)
     , m_ptxVersion(ptxVersionOfEnvironment()) {
     const Driver &driver = *m_driver;
     driver.call("start the CUDA driver", driver.init, 0u);
@@ -159,7 +159,7 @@ inline Gpu::Loaded Gpu::tryImage(const Image &image) const {
 }
 
 inline void Gpu::throwNotFound(const std::string &name, const Lookup &found) const {
-    std::string text = "no image of kernel \"" + name + "\" for sm_" + std::to_string(m_capability) + " in " + m_cache +
+    std::string text = "no image of kernel \"" + name + "\" for sm_" + std::to_string(m_capability) + " in " + cache() +
                        " (looked for " + name + "_HASH.cubin and " + name + "_HASH.o): ";
     const auto list = [](const std::vector<std::string> &items) {
         std::string joined;
@@ -191,7 +191,7 @@ inline void Gpu::noteInexact(const std::string &name, const Image &image) const 
 
 /// Tries what was found in order of preference and says on stderr when it had to make do.
 inline Gpu::Loaded Gpu::load(const std::string &name) const {
-    const Lookup found = lookUp(m_cache, name, m_capability, m_ptxVersion);
+    const Lookup found = m_folder.lookUp(name, m_capability, m_ptxVersion);
     if (found.images.empty())
         throwNotFound(name, found);
     std::optional<Error> firstError;
