@@ -174,6 +174,15 @@ private Q_SLOTS:
         QCOMPARE(found.images.at(0).target, std::string("sm_87"));
     }
 
+    void anImageForTheDriverEndsInNulsAlsoWhenItCannotBeRead() {
+        QTemporaryDir dir;
+        write(dir, "three", "abc");
+        const auto path = dir.filePath("three").toStdString();
+        QCOMPARE(runtime::detail::readImageFile(path), "abc" + std::string(64, '\0'));
+        QCOMPARE(runtime::detail::readFile(path, 2), std::string("ab"));
+        QCOMPARE(runtime::detail::readImageFile(dir.filePath("none").toStdString()), std::string(64, '\0'));
+    }
+
     void anEntryBehindALongHeadIsFound() {
         QTemporaryDir dir;
         const QByteArray comments = QByteArray("// nothing to see here\n").repeated(1000);

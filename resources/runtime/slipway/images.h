@@ -97,25 +97,30 @@ namespace detail {
 
 constexpr std::size_t largestImage = 512u << 20;
 
-/// The first `most` bytes of a file, or all that there are; nothing when it cannot be read.
-inline std::string readFile(const std::string &path, std::size_t most = largestImage) {
-    std::string bytes;
+/// The first `most` bytes of a file, or all that there are; nothing when it cannot be read. `padding` NULs follow.
+inline std::string readFile(const std::string &path, std::size_t most = largestImage, std::size_t padding = 0) {
+    std::string bytes(padding, '\0');
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return bytes;
     struct stat status;
     if (::fstat(file, &status) == 0 && status.st_size > 0)
-        bytes.resize(std::min(most, std::size_t(status.st_size)));
+        bytes.resize(std::min(most, std::size_t(status.st_size)) + padding);
     std::size_t length = 0;
-    while (length < bytes.size()) {
-        const ssize_t count = ::read(file, &bytes[length], bytes.size() - length);
+    while (length + padding < bytes.size()) {
+        const ssize_t count = ::read(file, &bytes[length], bytes.size() - padding - length);
         if (count == 0 || (count < 0 && errno != EINTR))
             break;
         length += count > 0 ? std::size_t(count) : 0;
     }
     ::close(file);
-    bytes.resize(length);
+    bytes.resize(length + padding);
     return bytes;
+}
+
+/// An image as a driver wants it: PTX must end in NUL, and a truncated cubin must not be read past our memory.
+inline std::string readImageFile(const std::string &path) {
+    return readFile(path, largestImage, 64);
 }
 
 inline std::string_view trimmed(std::string_view text) {

@@ -143,8 +143,7 @@ inline Gpu::Loaded Gpu::tryImage(const Image &image) const {
     // the sizes travel as pointers' bits: that is the driver's calling convention
     void *values[] = {info, reinterpret_cast<void *>(sizeof info - 1), error,
                       reinterpret_cast<void *>(sizeof error - 1)};
-    std::string bytes = detail::readFile(image.path);
-    bytes.append(64, '\0'); // PTX must end in NUL, and a truncated cubin must not be read past our memory
+    const std::string bytes = detail::readImageFile(image.path);
     void *handle = nullptr;
     if (!m_driver->moduleLoad)
         throw Error(Error::Kind::noDriver, "cannot load kernels: this CUDA driver lacks cuModuleLoadDataEx");
