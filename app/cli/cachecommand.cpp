@@ -4,6 +4,7 @@
 
 #include "app/cli/context.h"
 #include "core/base/text.h"
+#include "core/kernel/comparecaches.h"
 #include "core/kernel/predict.h"
 
 #include <algorithm>
@@ -172,26 +173,27 @@ Result<int> predict(Context &context, const PredictOptions &options, Progress &p
     return missed ? 1 : 0;
 }
 
+/// An image as the other cache's user would tell it from theirs: "sm_87 PTX 8.2, cubin".
+std::string shortText(const CacheEntry *entry) {
+    if (!entry)
+        return "missing";
+    if (!entry->facts || !entry->facts->target)
+        return "no image";
+    auto text = entry->facts->target->sm();
+    if (entry->facts->ptxVersion)
+        text += " PTX " + entry->facts->ptxVersion->text();
+    return entry->cubin.empty() ? text : text + ", cubin";
+}
+
 Result<int> compare(Context &context, const std::string &left, const std::string &right, Progress &progress) {
     const auto a = TRY(KernelCache::read(absolutePath(left), progress));
     const auto b = TRY(KernelCache::read(absolutePath(right), progress));
-    std::map<std::string, std::pair<const CacheEntry *, const CacheEntry *>> byName;
-    for (const auto &entry : a.entries)
-        byName[entry.name].first = &entry;
-    for (const auto &entry : b.entries)
-        byName[entry.name].second = &entry;
-    const auto text = [](const CacheEntry *entry) {
-        if (!entry)
-            return std::string("missing");
-        return entry->facts && entry->facts->target
-                   ? fmt::format("{} PTX {}", entry->facts->target->sm(), entry->facts->ptxVersion ? entry->facts->ptxVersion->text() : "-")
-                   : std::string("no image");
-    };
     Json all = Json::array();
-    std::vector<std::vector<std::string>> rows{{"KERNEL", "LEFT", "RIGHT"}};
-    for (const auto &[name, pair] : byName) {
-        rows.push_back({name, text(pair.first), text(pair.second)});
-        all.push_back({{"name", name}, {"left", text(pair.first)}, {"right", text(pair.second)}});
+    std::vector<std::vector<std::string>> rows{{"KERNEL", "LEFT", "RIGHT", "DIFFERENCE"}};
+    for (const auto &[name, here, there, kind] : TRY(compareCaches(a, b, progress))) {
+        rows.push_back({name, shortText(here), shortText(there), differenceName(kind)});
+        all.push_back({{"name", name}, {"left", shortText(here)}, {"right", shortText(there)}, {"left_hash", here ? here->hash : ""},
+                       {"right_hash", there ? there->hash : ""}, {"difference", differenceName(kind)}});
     }
     if (context.json)
         context.print({{"left", a.directory.string()}, {"right", b.directory.string()}, {"kernels", all}});

@@ -2,6 +2,7 @@
 //
 // Reading and pruning cache directories: ours, teenyc's, loose files, and what interrupted runs leave.
 
+#include "core/kernel/comparecaches.h"
 #include "core/kernel/records.h"
 
 #include <QProcess>
@@ -171,6 +172,39 @@ private Q_SLOTS:
         QVERIFY(!fs::exists(dir() / "old.o"));
         QVERIFY(fs::exists(dir() / "shared.o"));
         QVERIFY(fs::exists(dir() / "new.o"));
+    }
+
+    void cachesAreComparedByKernelAndGpu() {
+        const auto put = [&](const std::string &cache, const std::string &name, const std::string &text) {
+            write(cache + "/" + name, text);
+        };
+        put("a", "same_" + hashA + ".o", ptx("same"));
+        put("b", "same_" + hashA + ".o", ptx("same"));
+        put("a", "renamed_" + hashA + ".o", ptx("renamed"));
+        put("b", "renamed_" + hashB + ".o", ptx("renamed"));
+        put("a", "changed_" + hashA + ".o", ptx("changed"));
+        put("b", "changed_" + hashA + ".o", ptx("changed") + "// more\n");
+        put("a", "fast_" + hashA + ".o", ptx("fast"));
+        put("b", "fast_" + hashA + ".o", ptx("fast"));
+        put("b", "fast_" + hashA + ".cubin", "code");
+        put("a", "two_" + hashA + ".o", ptx("two", "sm_87"));
+        put("a", "two_" + hashB + ".o", ptx("two", "sm_90"));
+        put("b", "two_" + hashB + ".o", ptx("two", "sm_90"));
+        put("b", "late_" + hashA + ".o", ptx("late"));
+        const auto a = KernelCache::read(dir() / "a", m_progress);
+        const auto b = KernelCache::read(dir() / "b", m_progress);
+        const auto differences = compareCaches(*a, *b, m_progress);
+        QVERIFY(differences.has_value());
+        std::vector<std::string> texts;
+        for (const auto &difference : *differences) {
+            const auto *entry = difference.left ? difference.left : difference.right;
+            texts.push_back(fmt::format("{} {}: {}", difference.name, entry->facts->target->sm(),
+                                        differenceName(difference.kind)));
+        }
+        const std::vector<std::string> wanted = {
+            "changed sm_87: other content", "fast sm_87: other cubin",   "late sm_87: only right", "renamed sm_87: other name",
+            "same sm_87: same",             "two sm_87: only left",      "two sm_90: same"};
+        QVERIFY2(texts == wanted, fmt::format("{}", fmt::join(texts, ", ")).c_str());
     }
 
     void pruningTakesLeftoversOnly() {
