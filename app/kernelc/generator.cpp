@@ -6,6 +6,7 @@
 #include "generator.h"
 
 #include "core/base/text.h"
+#include "core/kernel/diskroom.h"
 #include "core/kernel/source.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
@@ -338,10 +339,11 @@ Result<void> Generator::translate(const WorkerJob &job, WorkerResult &result) {
     if (!m_source->errors.empty())
         return fail("{}", printable(m_source->errors.front()));
     TRY(checkLabel(ptx, job));
-    result.outputFailed = true;
-    TRY(writeFileAtomically(job.output, metaLines(job, result.entries) + ptx, 0644, Durable::no));
-    result.outputFailed = false;
-    return {};
+    auto written = writeFileAtomically(job.output, metaLines(job, result.entries) + ptx, 0644, Durable::no);
+    if (!written && isDiskFull(written.error()))
+        return std::unexpected(std::move(written).error().hinted(roomHint));
+    result.outputFailed = !written;
+    return written;
 }
 
 WorkerResult Generator::generate(const WorkerJob &job) {

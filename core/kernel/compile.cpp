@@ -4,6 +4,7 @@
 // reported and does not stop the others, unless the cache itself cannot be written.
 
 #include "core/kernel/aotplan.h"
+#include "core/kernel/diskroom.h"
 #include "core/kernel/parallel.h"
 #include "core/kernel/unit.h"
 #include "core/kernel/worker.h"
@@ -55,6 +56,30 @@ Result<Units> unitsOf(const AotRequest &request, const AotTargets &targets) {
     return units;
 }
 
+/// Keys have no place for the a and f of a capability (teenygrad's do not), so what is made for sm_90 by one run takes
+/// the name of what another made for sm_90a.
+void noteReplaced(const Units &units, const std::vector<StoredRecord> &records, CompileContext &context) {
+    std::map<std::pair<std::string, std::string>, Capability> owners;
+    for (const auto &[record, inputs, image, cubin, cubinTool] : records) {
+        if (record.target && !record.hash.empty())
+            owners[{record.name, record.hash}] = *record.target;
+    }
+    std::set<std::pair<Capability, Capability>> said;
+    for (const auto &unit : units) {
+        if (unit.error || unit.why.empty() || unit.made.empty())
+            continue;
+        const auto owner = owners.find({unit.made.front().record.name, unit.made.front().record.hash});
+        if (owner == owners.end() || owner->second == unit.capability ||
+            !said.insert({owner->second, unit.capability}).second)
+            continue;
+        context.note(
+            fmt::format("the cache's kernels for {0} are looked up under the same names as those for {1}, which "
+                        "take their place: compile both in one run (--capability {0},{1}), or each into a "
+                        "cache of its own",
+                        owner->second.sm(), unit.capability.sm()));
+    }
+}
+
 /// Prepares every unit and compares it with the cache's records.
 Result<void> compareAll(Units &units, CompileContext &context, Progress &progress) {
     std::string remark;
@@ -75,6 +100,7 @@ Result<void> compareAll(Units &units, CompileContext &context, Progress &progres
             unit.error = std::move(compared).error();
         return true;
     });
+    noteReplaced(units, records, context);
     return progress.checkpoint();
 }
 
@@ -275,12 +301,18 @@ Result<void> work(Units &units, CompileContext &context, Progress &progress) {
     }
     const auto count = stale.size();
     std::erase_if(stale, [](const CompileUnit *unit) { return unit->error.has_value(); });
+    std::optional<ReservedRoom> room;
+    if (!stale.empty())
+        room.emplace(
+            TRY_IN(ReservedRoom::in(context.scratch, roomForRecords(context.request.cacheDirectory, stale.size())),
+                   "the kernel cache cannot be written"));
     auto compiled = compileAll(stale, context, step, progress);
     if (compiled && context.request.cubin)
         compiled = assembleAll(units, context, progress);
     if (!context.request.cubin)
         dropCubins(units, context);
     completeRecords(units);
+    room.reset();
     Progress quiet; // recording must not be cancelled: it is what keeps the work
     auto recorded = record(units, context, quiet);
     TRY(std::move(compiled));

@@ -3,6 +3,7 @@
 // CUDA C++ to PTX through clang, or nvcc where a project asks for it. Without a CUDA toolkit a small prelude of ours
 // takes the place of its headers. Either is precompiled (cudaprelude.h), since it costs most of a run.
 
+#include "core/kernel/diskroom.h"
 #include "core/kernel/makerule.h"
 #include "core/kernel/unit.h"
 
@@ -93,9 +94,10 @@ Result<Finished> compile(const CompileUnit &unit, CompileContext &context, const
     auto error = commandFailed(command, finished);
     if (const auto first = firstError(finished.errors); !first.empty())
         error.message = first;
-    if (finished.errors.find("No space left on device") != std::string::npos)
-        context.abort(
-            Error{.message = fmt::format("no space left on the disk of {}", context.request.cacheDirectory.string())});
+    if (finished.errors.find("No space left on device") != std::string::npos) {
+        error.message = fmt::format("no space left on the disk of {}", context.request.cacheDirectory.string());
+        error.hint = roomHint;
+    }
     return std::unexpected(std::move(error));
 }
 

@@ -61,13 +61,13 @@ bool holdsFatbins(std::string_view bytes) {
     return elf && elf->hasFatbin;
 }
 
-void takeCompanions(const KernelRecord &record, const CompileUnit &unit, CompileContext &context) {
+Result<void> takeCompanions(const KernelRecord &record, const CompileUnit &unit, CompileContext &context) {
     for (const auto *extension : {".mlir", ".rs"}) {
         auto file = unit.source.file;
-        const auto bytes = readFile(file.replace_extension(extension));
-        if (bytes && !context.publish(fmt::format("{}_{}{}", record.name, record.hash, extension), *bytes))
-            return; // the run stops, and says so
+        if (const auto bytes = readFile(file.replace_extension(extension)))
+            TRY(context.publish(fmt::format("{}_{}{}", record.name, record.hash, extension), *bytes));
     }
+    return {};
 }
 
 } // namespace
@@ -133,7 +133,7 @@ Result<void> takePrebuilt(CompileUnit &unit, CompileContext &context, Progress &
         stored.cubinTool = "prebuilt";
     } else {
         stored.image = TRY(context.publish(stem + ".o", metaLines(record, bytes) + bytes));
-        takeCompanions(record, unit, context);
+        TRY(takeCompanions(record, unit, context));
     }
     return {};
 }

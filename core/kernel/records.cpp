@@ -160,6 +160,14 @@ std::vector<StoredRecord> readStoredRecords(const fs::path &cache, std::string *
     return {};
 }
 
+std::uint64_t roomForRecords(const fs::path &cache, std::size_t more) {
+    constexpr std::uint64_t each = 3000;      // some 1500 bytes with one input; kernels with many headers take more
+    constexpr std::uint64_t otherwise = 8192; // the lock, and what rounding up to blocks takes
+    std::error_code error;
+    const auto now = fs::file_size(cache / recordsFileName, error);
+    return (error ? 0 : std::uint64_t(now)) + more * each + otherwise;
+}
+
 Result<void> mergeRecords(const fs::path &cache, const std::vector<StoredRecord> &made, Progress &progress) {
     QLockFile lock(QString::fromStdString((cache / ".slipway-kernels.lock").string()));
     while (!lock.tryLock(100)) {
@@ -170,9 +178,17 @@ Result<void> mergeRecords(const fs::path &cache, const std::vector<StoredRecord>
     std::set<std::string> subjects;
     for (const auto &stored : made)
         subjects.insert(stored.subject());
+    std::map<fs::path, std::string> written; // an image of another subject under the same name is no more
+    for (const auto &stored : made) {
+        if (!stored.image.file.empty())
+            written[stored.image.file] = stored.image.sha256;
+    }
     std::vector<StoredRecord> kept, gone;
-    for (auto &stored : readStoredRecords(cache))
-        (subjects.contains(stored.subject()) ? gone : kept).push_back(std::move(stored));
+    for (auto &stored : readStoredRecords(cache)) {
+        const auto same = written.find(stored.image.file);
+        const bool isReplaced = same != written.end() && same->second != stored.image.sha256;
+        (isReplaced || subjects.contains(stored.subject()) ? gone : kept).push_back(std::move(stored));
+    }
     kept.insert(kept.end(), made.begin(), made.end());
     auto kernels = Json::array();
     for (const auto &stored : kept)

@@ -53,6 +53,9 @@ private:
 /// again: `remark` then says so.
 [[nodiscard]] std::vector<StoredRecord> readStoredRecords(const fs::path &cache, std::string *remark = nullptr);
 
+/// What the records file needs on the disk when `more` records are added to it, as a high estimate in bytes.
+[[nodiscard]] std::uint64_t roomForRecords(const fs::path &cache, std::size_t more);
+
 /// Puts `made` in the place of the records with the same subject and removes images that nothing refers to any more.
 /// Safe when several processes do it at once.
 [[nodiscard]] Result<void> mergeRecords(const fs::path &cache, const std::vector<StoredRecord> &made,

@@ -7,6 +7,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
+#include "core/kernel/diskroom.h"
 
 #include <algorithm>
 
@@ -163,6 +164,8 @@ std::string CompileUnit::title() const {
 Result<FileStamp> CompileContext::publish(const std::string &fileName, std::string_view bytes) {
     const auto file = request.cacheDirectory / fileName;
     auto written = writeFileAtomically(file, bytes, 0644, Durable::no);
+    if (!written && isDiskFull(written.error()))
+        return std::unexpected(std::move(written).error().hinted(roomHint));
     auto stamp = written ? Contents::entry(file, true) : std::unexpected(std::move(written).error());
     if (!stamp) {
         abort(stamp.error());

@@ -32,7 +32,8 @@ struct CompileContext {
     Contents contents;
     CudaPreludes preludes;
 
-    /// Puts a finished image under its name. An error is the run's own: every other image would fail the same way.
+    /// Puts a finished image under its name. A full disk is this image's error alone; any other is the run's own, since
+    /// every other image would fail the same way.
     [[nodiscard]] Result<FileStamp> publish(const std::string &fileName, std::string_view bytes);
     /// The run cannot go on, and why.
     void abort(Error error);

@@ -35,7 +35,7 @@ struct WorkerResult {
     std::string error;  ///< one line
     std::string detail; ///< what LLVM said in full
     std::string hint;
-    bool outputFailed = false; ///< the output could not be written: the same will happen to every other job
+    bool outputFailed = false; ///< the output could not be written, and not for want of room: so it will be with all
     std::vector<std::string> entries;
     std::vector<std::string> unresolved;
     bool usedLibdevice = false;

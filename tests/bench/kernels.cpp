@@ -162,7 +162,7 @@ bool makeBitcode(Work &work, int count) {
     work.clean("bc");
     return work
         .onAllCores("", "ll",
-                    {work.tools().clang.string(), "-x", "ir", "-c", "-emit-llvm", "-Wno-override-module", "-o",
+                    {work.tools().clang.string(), "--target=nvptx64-nvidia-cuda", "-x", "ir", "-c", "-emit-llvm", "-Wno-override-module", "-o",
                      work.at("bc").string() + "/@.bc", "@"})
         .work()
         .has_value();

@@ -17,6 +17,10 @@ constexpr const char *fatalIr =
     "declare double @llvm.sin.f64(double)\ndefine ptx_kernel void @fatal(ptr %p) {\n  %v = load double, ptr %p\n"
     "  %r = call double @llvm.sin.f64(double %v)\n  store double %r, ptr %p\n  ret void\n}\n";
 
+/// The notes of a run without ptxas that has nothing else to say.
+const std::vector<std::string> quiet = {
+    "no ptxas here: the board compiles the PTX at the first load, which takes some 0.2 s a kernel"};
+
 } // namespace
 
 class TestCompile : public QObject, private AotFixture {
@@ -198,6 +202,29 @@ private Q_SLOTS:
         asked.driver = 13050; // accepts more than any LLVM here knows
         const auto report = compiled(asked);
         QVERIFY2(report.allGood(), problem(report.outcomes[0]).c_str());
+    }
+
+    void takingTheNamesOfAnotherFlavourIsSaid() {
+        write("a.ll", llvmIr("a"));
+        const std::vector sources = {source(SourceKind::llvmIr, "a.ll")};
+        const Capability plain{90, {}};
+        const Capability specific{90, Capability::Flavour::architecture};
+        QCOMPARE(compiled(request(sources, {specific})).notes, quiet);
+        const auto asked = request(sources, {plain});
+        const auto second = compiled(asked);
+        QCOMPARE(second.notes.at(1),
+                 std::string("the cache's kernels for sm_90a are looked up under the same names as those for sm_90, "
+                             "which take their place: compile both in one run (--capability sm_90a,sm_90), or each "
+                             "into a cache of its own"));
+        QCOMPARE(files().size(), std::size_t(1));
+        QVERIFY(text(second.outcomes.at(0).record).find(".target sm_90\n") != std::string::npos);
+        QCOMPARE(readKernelRecords(cache())->size(), std::size_t(1)); // nothing claims the image that is no more
+        QCOMPARE(compiled(asked).notes, quiet);
+        const auto both = compiled(request(sources, {specific, plain}));
+        QCOMPARE(both.notes, quiet);
+        QCOMPARE(files().size(), std::size_t(2));
+        for (const auto &outcome : both.outcomes)
+            QCOMPARE(outcome.built, outcome.record.target == specific);
     }
 
     void optionsThatNoKindKnowsAreRefused() {
