@@ -77,6 +77,11 @@ Login Boards::loginOf(const std::string &name) {
     return login;
 }
 
+void Boards::noteStart(const std::string &name) {
+    if (m_reach[name].first == Reach::idle)
+        setReach(name, Reach::working);
+}
+
 void Boards::noteOutcome(const std::string &name, const Error *error) {
     const auto before = m_reach[name].first;
     if (error && error->kind == ErrorKind::unreachable)

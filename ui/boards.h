@@ -60,6 +60,7 @@ public:
     int run(const std::string &name, JobSpec spec, std::function<Result<T>(const Login &, Progress &)> operation,
             QObject *receiver, std::function<void(const Result<T> &)> done) {
         const Login login = loginOf(name);
+        noteStart(name);
         const int answersBefore = m_answers[name];
         auto idBox = std::make_shared<int>(0);
         const QPointer<QObject> alive(receiver);
@@ -98,6 +99,8 @@ private:
     [[nodiscard]] Login loginOf(const std::string &name);
     /// Remembered also for a board whose row has not been read yet.
     void setReach(const std::string &name, Reach reach, const std::string &problem = {});
+    /// A board that was not contacted yet is being contacted from here on.
+    void noteStart(const std::string &name);
     void noteOutcome(const std::string &name, const Error *error);
     /// Asks once, however many jobs of the board wait for the answer; those that began before it was given just go on.
     void ask(const std::string &name, int answersBefore, const Error &error, std::function<void(bool)> answered);

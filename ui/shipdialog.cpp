@@ -209,7 +209,10 @@ void ShipDialog::showOutcome(const Result<ShipOutcome> &outcome, const std::opti
         const auto &release = outcome->deployed.release;
         m_boards.setDest(m_device, m_dest);
         m_boards.setDeployed(m_device, release.id);
-        const auto sent = outcome->deployed.changed ? tr("%1 sent.").arg(sizeText(outcome->deployed.bytesSent)) : tr("It was live already: nothing was sent.");
+        const auto repaired = int(outcome->deployed.repaired.size());
+        const auto sent = outcome->deployed.changed ? tr("%1 sent.").arg(sizeText(outcome->deployed.bytesSent))
+                          : repaired > 0            ? tr("It was live already; files that had changed on the board were replaced: %1.").arg(repaired)
+                                                    : tr("It was live already: nothing was sent.");
         m_banner->show(Tone::good, "pass", tr("%1 is live on %2").arg(qs(release.id), qs(m_device)), sent + " " + headline(outcome->verdict) + ".");
         return;
     }

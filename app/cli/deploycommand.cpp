@@ -78,13 +78,15 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
 
 Json outcomeJson(const DeployOutcome &outcome) {
     return {{"release", outcome.release.id}, {"changed", outcome.changed}, {"bytes_sent", outcome.bytesSent},
-            {"outcome", outcome.release.outcome}, {"health_output", outcome.healthOutput}};
+            {"outcome", outcome.release.outcome}, {"health_output", outcome.healthOutput}, {"repaired", outcome.repaired}};
 }
 
 void printOutcome(const DeployOutcome &outcome, const std::string &device, const std::string &dest) {
     std::fputs(outcome.healthOutput.c_str(), stdout);
     std::fputs(fmt::format("{} is {} on {} in {} ({} sent)\n", outcome.release.id, outcome.changed ? "live" : "live already", device, dest,
                            formatBytes(outcome.bytesSent)).c_str(), stdout);
+    for (const auto &file : outcome.repaired)
+        std::fputs(fmt::format("  replaced: {} had changed on the board\n", file).c_str(), stdout);
 }
 
 void addDeploy(CLI::App &app, Context &context) {

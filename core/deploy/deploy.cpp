@@ -38,16 +38,6 @@ Release releaseOf(const Deployment &job, long now) {
     return release;
 }
 
-/// The release is live: is it still what the package holds.
-Result<DeployOutcome> confirmLive(Deployment &job, Progress &progress) {
-    const auto damaged = TRY(damagedFiles(job, progress));
-    if (!damaged.empty())
-        return std::unexpected(Error{.message = fmt::format("{} is live, but {} of its files changed on the board ({})",
-                                                            job.plan.release, damaged.size(), damaged.front()),
-                                     .hint = "slipway rollback, then deploy again: it is sent anew"});
-    return DeployOutcome{.release = releaseOf(job, 0), .changed = false};
-}
-
 /// Everything before the switch: afterwards the release is on the board, whole, and its kernels load.
 Result<std::vector<LoadResult>> bringRelease(Deployment &job, Progress &progress) {
     auto pending = TRY(beginTransfer(job, progress));
@@ -57,6 +47,23 @@ Result<std::vector<LoadResult>> bringRelease(Deployment &job, Progress &progress
         TRY(finishTransfer(job, pending, progress));
     }
     return tryKernels(job, progress);
+}
+
+/// The release is live. What changed of it on the board is sent again, each file put in place by a rename; the hard links
+/// that other releases have to it keep the bytes they had.
+Result<DeployOutcome> repairLive(Deployment &job, Progress &progress) {
+    DeployOutcome outcome{.release = releaseOf(job, 0), .changed = false, .repaired = TRY(damagedFiles(job, progress))};
+    if (outcome.repaired.empty())
+        return outcome;
+    const auto pending = TRY(beginTransfer(job, progress));
+    auto sent = sendFiles(job, pending, progress);
+    if (sent)
+        sent = finishTransfer(job, pending, progress);
+    if (!sent)
+        return std::unexpected(abandon(job, sent.error(), sent.error().subject == diskFull));
+    releaseLock(job);
+    outcome.bytesSent = job.bytesSent;
+    return outcome;
 }
 
 } // namespace
@@ -71,8 +78,12 @@ Result<DeployOutcome> deploy(Session &session, const DeployPlan &plan, const Dep
                    .manifestText = jsonText(plan.package.manifest.toJson()),
                    .seconds = timerSeconds(plan, options)};
     if (plan.alreadyLive) {
-        auto outcome = TRY(confirmLive(job, progress));
-        step.skip(plan.release + " is live already, every file is whole");
+        auto outcome = TRY(repairLive(job, progress));
+        if (outcome.repaired.empty())
+            step.skip(plan.release + " is live already, every file is whole");
+        else
+            step.done(fmt::format("{} is live already; {} files had changed on the board and were replaced ({})",
+                                  plan.release, outcome.repaired.size(), outcome.repaired.front()));
         return outcome;
     }
     // Before the switch: a failure costs nothing but the time.

@@ -45,6 +45,7 @@ struct DeployOptions {
 struct DeployOutcome {
     Release release;
     bool changed = true; ///< false = it was live already
+    std::vector<std::string> repaired; ///< files of the live release that had changed on the board and were sent again
     std::string healthOutput;
     std::vector<LoadResult> loads;
     std::uint64_t bytesSent = 0;

@@ -125,7 +125,13 @@ fi
 sync -f . 2>/dev/null || sync
 cd "$d/releases"
 if [ -e "$id" ] || [ -L "$id" ]; then
-  if [ "$(readlink ../current 2>/dev/null)" = "releases/$id" ]; then echo 'that release is live already' >&2; exit 1; fi
+  if [ "$(readlink ../current 2>/dev/null)" = "releases/$id" ]; then
+    cd ".$id.partial"
+    find . -type f | while IFS= read -r f; do
+      mkdir -p "../$id/${f%/*}" && mv -f -- "$f" "../$id/$f" || exit 1
+    done
+    cd ..; rm -rf -- ".$id.partial"; exit 0
+  fi
   rm -rf -- "$id"
 fi
 mv ".$id.partial" "$id"

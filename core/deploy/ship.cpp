@@ -13,6 +13,7 @@ Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::opti
 
     // The board first: its GPU and driver decide what is compiled.
     auto facts = TRY(readFacts(session, request.catalog, request.workspace.probes(), progress));
+    TRY(saveFacts(request.workspace, request.device.name, facts)); // for checks without the board, and for the window
     auto sysroot = openSysroot(request.workspace.sysrootDirectory(request.device.name));
 
     // Build, compile the kernels, pack: each keeps what is unchanged.

@@ -70,6 +70,12 @@ private Q_SLOTS:
         QVERIFY2(health.contains("simulated"), qPrintable(health));
     }
 
+    void theFactsThatAShipReadAreKeptForChecksWithoutTheBoard() {
+        const auto kept = readJsonFile(m_cli.path("state/slipway/facts/orin.json").toStdString());
+        QVERIFY2(kept, kept ? "" : kept.error().message.c_str());
+        QCOMPARE((*kept)["gpus"].at(0)["capability"].get<std::string>(), std::string("8.7"));
+    }
+
     void secondShipWithoutChangesSkipsAndSaysWhy() {
         QElapsedTimer timer;
         timer.start();

@@ -61,14 +61,39 @@ private Q_SLOTS:
         QCOMPARE(outcome->bytesSent, std::uint64_t(0));
     }
 
-    void aLiveReleaseThatChangedOnTheBoardIsNotCalledUnchanged() {
+    void whatChangedInTheLiveReleaseIsSentAgainAndNamed() {
         BoardFixture board;
         const auto package = board.package(filesA);
         QVERIFY(board.ship(package));
         QVERIFY(writeFileAtomically(board.at("current/cache/k_1.o"), "PTX"));
+        fs::remove(board.at("current/bin/app"));
+        const auto outcome = board.ship(package);
+        QVERIFY2(outcome, outcome ? "" : outcome.error().message.c_str());
+        QCOMPARE(outcome->changed, false);
+        QCOMPARE(outcome->repaired, (std::vector<std::string>{"bin/app", "cache/k_1.o"}));
+        QCOMPARE(board.live("cache/k_1.o"), filesA.at("cache/k_1.o"));
+        QCOMPARE(board.live("bin/app"), filesA.at("bin/app"));
+        struct stat info{};
+        QCOMPARE(::stat(board.at("current/bin/app").c_str(), &info), 0);
+        QCOMPARE(info.st_mode & 0777, 0755U);
+        QVERIFY2(outcome->bytesSent < 1000, std::to_string(outcome->bytesSent).c_str());
+        QCOMPARE(board.releases(), std::vector<std::string>{package.manifest.releaseId()});
+        QVERIFY(!fs::exists(board.at(".slipway/lock")));
+        QCOMPARE(board.ship(package)->repaired, std::vector<std::string>());
+    }
+
+    void aRepairThatFailsLeavesTheLiveReleaseAsItWas() {
+        BoardFixture board;
+        const auto package = board.package(filesA);
+        QVERIFY(board.ship(package));
+        QVERIFY(writeFileAtomically(board.at("current/cache/k_1.o"), "PTX"));
+        board.fakeTool("tar", "echo 'tar: No space left on device' >&2; exit 2\n");
         const auto outcome = board.ship(package);
         QVERIFY(!outcome);
-        QVERIFY2(outcome.error().message.find("cache/k_1.o") != std::string::npos, outcome.error().message.c_str());
+        QVERIFY2(outcome.error().message.find("disk is full") != std::string::npos, outcome.error().message.c_str());
+        QCOMPARE(board.live("cache/k_1.o"), std::string("PTX"));
+        QCOMPARE(board.releases(), std::vector<std::string>{package.manifest.releaseId()});
+        QVERIFY(!fs::exists(board.at(".slipway/lock")));
     }
 
     void aRebuiltBinaryOfTheSameSizeAndTimeReplacesTheOldOne() {
