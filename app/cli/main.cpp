@@ -6,8 +6,12 @@
 
 #include <QCoreApplication>
 
+#include <clocale>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
+#include <langinfo.h>
 #include <thread>
 #include <unistd.h>
 
@@ -46,6 +50,14 @@ private:
     std::jthread m_watcher;
 };
 
+/// A shell without a locale (a container, a bare ssh login, CI) has "C", of which Qt 6.5 and newer warns on stderr at every start
+/// and then does what is done here.
+void chooseUtf8Locale() {
+    std::setlocale(LC_CTYPE, "");
+    if (std::strcmp(::nl_langinfo(CODESET), "UTF-8") != 0)
+        ::setenv("LC_ALL", "C.UTF-8", 1);
+}
+
 void addCommands(CLI::App &app, slipway::cli::Context &context) {
     using namespace slipway::cli;
     addTargets(app, context);
@@ -75,6 +87,7 @@ int runAction(slipway::cli::Context &context, std::stop_token stop) {
 } // namespace
 
 int main(int argc, char **argv) {
+    chooseUtf8Locale();
     QCoreApplication application(argc, argv);
     std::signal(SIGPIPE, SIG_IGN);
     const Interrupts interrupts;

@@ -16,10 +16,12 @@ struct Options {
     bool force = false;
 };
 
-/// The device's target; of a board that was never seen, the one that its facts point to.
-Result<Target> shipTarget(Context &context, const Options &options, OpenBoard &board, const Catalog &catalog, Progress &progress) {
+/// The device's target; of a board that was never seen, the one that its facts point to. Facts that are read for it are kept
+/// in `facts`.
+Result<Target> shipTarget(Context &context, const Options &options, OpenBoard &board, const Catalog &catalog, std::optional<BoardFacts> &facts,
+                          Progress &progress) {
     if (options.project.target.empty() && board.device.target.empty())
-        TRY(freshFacts(context.workspace, catalog, *board.session, board.device, progress));
+        facts = TRY(freshFacts(context.workspace, catalog, *board.session, board.device, progress));
     if (options.project.target.empty() && board.device.target.empty())
         return failAs(ErrorKind::usage, "{} is no board that Slipway knows: give --target (see 'slipway targets')", board.device.name);
     return catalog.target(options.project.target.empty() ? board.device.target : options.project.target);
@@ -29,16 +31,19 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
     const auto catalog = TRY(context.workspace.catalog());
     auto project = TRY(Project::open(absolutePath(options.project.path)));
     auto board = TRY(openBoard(context, options.project.device, progress));
+    std::optional<BoardFacts> facts;
+    auto target = TRY(shipTarget(context, options, board, catalog, facts, progress));
     ShipRequest request{.project = std::move(project),
                         .device = board.device,
-                        .target = TRY(shipTarget(context, options, board, catalog, progress)),
+                        .target = std::move(target),
                         .catalog = catalog,
                         .workspace = context.workspace,
                         .tools = findKernelTools(context.workspace.bin, context.workspace.resources, context.workspace.cudaPreludeDirectory()),
                         .ptx = {},
                         .allow = options.allow,
                         .force = options.force,
-                        .by = userAtHost()};
+                        .by = userAtHost(),
+                        .facts = std::move(facts)};
     if (!options.ptx.empty())
         request.ptx = TRY(PtxVersion::parse(options.ptx));
     std::optional<Verdict> verdict;

@@ -68,7 +68,7 @@ Result<ShipOutcome> Engine::ship(const Login &login, const ShipAsk &ask, std::op
     const ShipRequest request{.project = std::move(project), .device = device, .target = TRY(targetOf(device, facts)), .catalog = m_catalog,
                               .workspace = m_workspace,
                               .tools = findKernelTools(m_workspace.bin, m_workspace.resources, m_workspace.cudaPreludeDirectory()), .ptx = {},
-                              .allow = ask.allow, .force = false, .by = userAtHost()};
+                              .allow = ask.allow, .force = false, .by = userAtHost(), .facts = facts};
     return slipway::ship(*session, request, verdict, progress);
 }
 

@@ -102,7 +102,8 @@ Result<std::map<std::string, fs::path>> buildHostPrograms(const Workspace &works
 Result<Assembled> assemblePackage(const AssembleRequest &request, Progress &progress) {
     const auto capability = TRY(capabilityFor(request.target, request.facts));
     const auto cache = request.workspace.kernelCacheDirectory(request.project.root, request.target.id);
-    Assembled made{.package = {}, .artifacts = TRY(buildFor(request, capability, progress)), .kernels = {}};
+    Assembled made;
+    made.artifacts = TRY(buildFor(request, capability, progress));
     made.kernels = TRY(compileFor(request, capability, cache, progress));
     std::vector<KernelRecord> records;
     for (const auto &outcome : made.kernels.outcomes)

@@ -66,16 +66,19 @@ Result<void> stripPaths(Package &package, const std::set<std::string> &files, Pr
     return amendPackage(package, changed, progress);
 }
 
+/// A script as a board's kernel starts it: without the carriage returns of Windows, which would be part of the interpreter's name.
+std::string startable(std::string bytes) {
+    if (bytes.starts_with("#!")) {
+        for (auto at = bytes.find("\r\n"); at != std::string::npos; at = bytes.find("\r\n", at))
+            bytes.erase(at, 1);
+    }
+    return bytes;
+}
+
 Result<void> makeStartable(Package &package, const std::set<std::string> &files, Progress &progress) {
     std::map<std::string, std::string> changed;
-    for (const auto &path : files) {
-        auto bytes = TRY(readFile(package.directory / path, std::uint64_t(2) << 30));
-        if (bytes.starts_with("#!")) {
-            for (auto at = bytes.find("\r\n"); at != std::string::npos; at = bytes.find("\r\n", at))
-                bytes.erase(at, 1);
-        }
-        changed[path] = std::move(bytes);
-    }
+    for (const auto &path : files)
+        changed[path] = startable(TRY(readFile(package.directory / path, std::uint64_t(2) << 30)));
     return amendPackage(package, changed, progress);
 }
 

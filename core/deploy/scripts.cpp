@@ -128,6 +128,7 @@ if [ -e "$id" ] || [ -L "$id" ]; then
   if [ "$(readlink ../current 2>/dev/null)" = "releases/$id" ]; then
     cd ".$id.partial"
     find . -type f | while IFS= read -r f; do
+      if [ "$f" -ef "../$id/$f" ]; then continue; fi
       mkdir -p "../$id/${f%/*}" && mv -f -- "$f" "../$id/$f" || exit 1
     done
     cd ..; rm -rf -- ".$id.partial"; exit 0

@@ -5,6 +5,8 @@
 
 #include "core/deploy/ship.h"
 
+#include "core/workspace/boards.h"
+
 namespace slipway {
 
 Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::optional<Verdict> &verdict,
@@ -12,8 +14,10 @@ Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::opti
     (void)TRY(blockingChecks({}, request.allow)); // a wrong --allow is said before anything is built
 
     // The board first: its GPU and driver decide what is compiled.
-    auto facts = TRY(readFacts(session, request.catalog, request.workspace.probes(), progress));
-    TRY(saveFacts(request.workspace, request.device.name, facts)); // for checks without the board, and for the window
+    auto device = request.device;
+    auto facts = request.facts
+                     ? *request.facts
+                     : TRY(freshFacts(request.workspace, request.catalog, session, device, progress));
     auto sysroot = openSysroot(request.workspace.sysrootDirectory(request.device.name));
 
     // Build, compile the kernels, pack: each keeps what is unchanged.

@@ -19,6 +19,7 @@ struct ShipRequest {
     std::vector<std::string> allow;
     bool force = false;
     std::string by;
+    std::optional<BoardFacts> facts = {}; ///< as just read over the same session; absent = `ship` reads and keeps them
 };
 
 struct ShipOutcome {

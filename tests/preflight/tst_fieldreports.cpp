@@ -194,7 +194,10 @@ const std::vector<Report> reports{
     // H: models
     {"H94 FP8 without its block scales", "dtype",
      [](CheckFixture &f, bool broken) {
-         model(f, "m.safetensors", safetensorsOf(broken ? std::vector<FakeTensor>{{"w", "F8_E4M3", {4}}} : std::vector<FakeTensor>{{"w", "F8_E4M3", {4}}, {"w_scale_inv", "F32", {1}}}), "F8_E4M3");
+         std::vector<FakeTensor> tensors{{"w", "F8_E4M3", {4}}};
+         if (!broken)
+             tensors.push_back({"w_scale_inv", "F32", {1}});
+         model(f, "m.safetensors", safetensorsOf(tensors), "F8_E4M3");
      },
      "fail: found 1 quantised tensor without a scale (w), needed a tensor such as w_scale beside each"},
     {"H94 teeny-quant's int4 of another size", "dtype",
