@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/deploy/ship.h"
+#include "core/device/live.h"
 #include "core/kernel/cache.h"
 #include "core/preflight/check.h"
 #include "core/sysroot/measure.h"
@@ -92,6 +93,8 @@ public:
 
     /// Connects, reads all facts, remembers them and when the board was seen.
     [[nodiscard]] virtual Result<BoardFacts> readFacts(const Login &login, Progress &progress) = 0;
+    /// Connects and hands on what the board does, once a second, on the job's thread, until cancelled.
+    [[nodiscard]] virtual Result<void> watch(const Login &login, const std::function<void(const Sample &)> &onSample, Progress &progress) = 0;
     [[nodiscard]] virtual Result<std::vector<Release>> releases(const Login &login, const std::string &dest, Progress &progress) = 0;
     [[nodiscard]] virtual Result<Release> rollback(const Login &login, const std::string &dest, const std::string &id,
                                                    Progress &progress) = 0;

@@ -6,6 +6,7 @@
 
 #include "ui/devicemodel.h"
 #include "ui/factgroups.h"
+#include "ui/livestrip.h"
 #include "ui/parts.h"
 #include "ui/text.h"
 
@@ -29,13 +30,14 @@ BoardDetails::BoardDetails(Boards &boards, QWidget *parent)
     : QWidget(parent), m_boards(boards), m_title(titleLabel({}, 4)), m_badge(new Badge(tr("SIMULATED"), Tone::warning)),
       m_dot(new QLabel), m_state(new ElidedLabel), m_ship(button(tr("&Ship…"), "ship", tr("Build, check and send a project to this board"))),
       m_refresh(button(tr("Refresh &facts"), "refresh", tr("Connect and read what this board is (F5)"))), m_problem(new Banner),
-      m_age(quietLabel({})), m_facts(new FactsView), m_noFacts(nullptr), m_dest(new QLineEdit), m_releases(new ReleaseModel(this)),
+      m_live(new LiveStrip(boards)), m_age(quietLabel({})), m_facts(new FactsView), m_noFacts(nullptr), m_dest(new QLineEdit), m_releases(new ReleaseModel(this)),
       m_sorted(new QSortFilterProxyModel(this)), m_table(nullptr), m_releaseNote(quietLabel({})), m_rollBack(button(tr("&Roll back"), "rollback")) {
     auto *layout = column();
     layout->setContentsMargins(margin, 0, 0, 0);
     setLayout(layout);
     layout->addWidget(buildHeader());
     layout->addWidget(m_problem);
+    layout->addWidget(m_live);
     auto *split = new QSplitter(Qt::Vertical);
     split->addWidget(buildFacts());
     split->addWidget(buildReleases());
@@ -145,6 +147,7 @@ void BoardDetails::show(const std::string &name) {
         m_dest->setText(qs(m_boards.dest(name)));
     showHeader(*row);
     showFacts(*row);
+    m_live->setBoard(name, row->reach);
 }
 
 void BoardDetails::showHeader(const BoardRow &row) {

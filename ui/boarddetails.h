@@ -18,6 +18,7 @@ class Badge;
 class Banner;
 class ElidedLabel;
 class FactsView;
+class LiveStrip;
 
 /// One board: header with actions, facts in groups, its releases.
 class BoardDetails : public QWidget {
@@ -55,6 +56,7 @@ private:
     QPushButton *m_ship;
     QPushButton *m_refresh;
     Banner *m_problem;
+    LiveStrip *m_live;
     QLabel *m_age;
     FactsView *m_facts;
     QWidget *m_noFacts;

@@ -72,8 +72,11 @@ void Boards::select(const std::string &name) {
 
 Login Boards::loginOf(const std::string &name) {
     auto &login = m_logins[name];
-    if (const auto *found = find(name))
+    if (const auto *found = find(name)) {
         login.device = found->board.device;
+        if (found->board.facts)
+            login.boardAes = found->board.facts->cpuAes;
+    }
     return login;
 }
 

@@ -52,6 +52,8 @@ public:
     /// Where releases of this board go; remembered.
     [[nodiscard]] std::string dest(const std::string &name) const;
     void setDest(const std::string &name, const std::string &dest);
+    /// A job that still runs heard from the board.
+    void noteReached(const std::string &name) { setReach(name, Reach::ready); }
     void setDeployed(const std::string &name, const std::string &release);
 
     /// Runs `operation` with the board's login as a job. A question (host key, password) is asked and the same job goes on;

@@ -19,11 +19,12 @@ QString tr(const char *text) { return QCoreApplication::translate("FactGroups", 
 
 QString optional(const std::optional<std::string> &text) { return text ? qs(*text) : QString(); }
 
+QString cudaText(int version) { return tr("CUDA %1.%2").arg(version / 1000).arg(version % 1000 / 10); }
+
 QString driver(const BoardFacts &facts) {
     if (!facts.cudaDriver)
         return facts.cudaDriverStatus && *facts.cudaDriverStatus != "ok" ? qs(*facts.cudaDriverStatus) : QString();
-    const int version = *facts.cudaDriver;
-    return tr("CUDA %1.%2").arg(version / 1000).arg(version % 1000 / 10);
+    return cudaText(*facts.cudaDriver);
 }
 
 FactGroup boardGroup(const BoardFacts &facts) {
@@ -40,12 +41,16 @@ FactGroup boardGroup(const BoardFacts &facts) {
 
 FactGroup gpuGroup(const BoardFacts &facts) {
     const auto *gpu = facts.gpu();
-    return {tr("Driver and GPU"),
+    FactGroup group{tr("Driver and GPU"),
             {{tr("GPU"), gpu ? qs(gpu->name) : QString()},
              {tr("Capability"), gpu ? qs(gpu->capability.dotted()) + " (" + qs(gpu->capability.sm()) + ")" : QString()},
              {tr("Multiprocessors"), gpu && gpu->smCount ? QString::number(*gpu->smCount) : QString()},
              {tr("Driver accepts"), driver(facts)},
              {tr("CUDA toolkit"), optional(facts.cudaToolkit)}}};
+    for (const auto &compat : facts.cudaCompat)
+        group.lines.push_back({tr("With cuda-compat"), (compat.driver && compat.status == "ok" ? cudaText(*compat.driver) : qs(compat.status)) +
+                                                           tr(" (%1)").arg(qs(compat.path))});
+    return group;
 }
 
 FactGroup systemGroup(const BoardFacts &facts) {

@@ -32,7 +32,7 @@ Result<AotRequest> request(const Context &context, const ChosenProject &chosen, 
     if (!options.ptx.empty())
         aot.ptx = TRY(PtxVersion::parse(options.ptx));
     if (chosen.facts)
-        aot.driver = chosen.facts->cudaDriver;
+        aot.driver = chosen.facts->driverWith(chosen.project.env.contains("LD_LIBRARY_PATH") ? chosen.project.env.at("LD_LIBRARY_PATH") : "");
     aot.cacheDirectory = options.cacheDirectory.empty() ? context.workspace.kernelCacheDirectory(chosen.project.root, chosen.target.id)
                                                         : absolutePath(options.cacheDirectory);
     return aot;

@@ -60,6 +60,8 @@ Error withCommand(Error error, const std::string &name) {
 Result<OpenBoard> openBoard(Context &context, const std::string &name, Progress &progress) {
     OpenBoard board{.device = TRY(findDevice(context.workspace, name)), .session = nullptr};
     Login login{.device = board.device};
+    if (const auto facts = loadFacts(context.workspace, name))
+        login.boardAes = facts->cpuAes;
     for (int attempt = 0;; ++attempt) {
         auto session = connect(login, progress);
         if (session) {

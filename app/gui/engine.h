@@ -17,6 +17,7 @@ public:
     Result<void> removeBoard(const std::string &name, Progress &progress) override;
     Result<Device> startVirtualBoard(const VirtualBoardAsk &ask, Progress &progress) override;
     Result<BoardFacts> readFacts(const Login &login, Progress &progress) override;
+    Result<void> watch(const Login &login, const std::function<void(const Sample &)> &onSample, Progress &progress) override;
     Result<std::vector<Release>> releases(const Login &login, const std::string &dest, Progress &progress) override;
     Result<Release> rollback(const Login &login, const std::string &dest, const std::string &id, Progress &progress) override;
 

@@ -39,6 +39,11 @@ Result<BoardFacts> Engine::readFacts(const Login &login, Progress &progress) {
     return freshFacts(m_workspace, m_catalog, *session, device, progress);
 }
 
+Result<void> Engine::watch(const Login &login, const std::function<void(const Sample &)> &onSample, Progress &progress) {
+    const auto session = TRY(connect(login, progress));
+    return watchBoard(*session, 0, onSample, progress);
+}
+
 Result<std::vector<Release>> Engine::releases(const Login &login, const std::string &dest, Progress &progress) {
     const auto session = TRY(connect(login, progress));
     return listReleases(*session, TRY(chooseDestination(*session, dest, progress)), progress);

@@ -31,6 +31,12 @@ Result<std::vector<Artifact>> buildFor(const AssembleRequest &request, Capabilit
                         progress);
 }
 
+/// Of the program that will load the kernels: its environment may lead to a cuda-compat driver.
+std::optional<int> driverOf(const AssembleRequest &request) {
+    const auto found = request.project.env.find("LD_LIBRARY_PATH");
+    return request.facts.driverWith(found == request.project.env.end() ? std::string_view() : found->second);
+}
+
 Result<AotReport> compileFor(const AssembleRequest &request, Capability capability, const fs::path &cache, Progress &progress) {
     if (request.project.kernels.empty())
         return AotReport{};
@@ -38,7 +44,7 @@ Result<AotReport> compileFor(const AssembleRequest &request, Capability capabili
     auto report = TRY(compileKernels({.sources = TRY(kernelSources(request.project, programs)),
                                       .capabilities = {capability},
                                       .ptx = request.ptx,
-                                      .driver = request.facts.cudaDriver,
+                                      .driver = driverOf(request),
                                       .options = request.options,
                                       .cacheDirectory = cache,
                                       .force = request.force},
@@ -111,7 +117,7 @@ Result<Assembled> assemblePackage(const AssembleRequest &request, Progress &prog
     const auto compiled = made.kernels.ptx.find(capability); // what the cache was keyed with, which our LLVM may limit
     const auto ptx = compiled != made.kernels.ptx.end() ? compiled->second
                      : request.ptx                      ? *request.ptx
-                                   : TRY(request.catalog.choosePtx(capability, request.facts.cudaDriver));
+                                   : TRY(request.catalog.choosePtx(capability, driverOf(request)));
     made.package = TRY(makePackage({.project = request.project,
                                     .target = request.target,
                                     .capability = capability,

@@ -49,6 +49,7 @@ struct Login {
     fs::path home;           ///< for ~/.ssh/…; empty = $HOME
     fs::path configFile;     ///< empty = home/.ssh/config
     fs::path knownHostsFile; ///< empty = device.knownHosts, else home/.ssh/known_hosts
+    std::optional<bool> boardAes{}; ///< BoardFacts::cpuAes of the last time: chooses the cipher
     bool useAgent = true;
     fs::path agentSocket; ///< empty = IdentityAgent of ~/.ssh/config, else $SSH_AUTH_SOCK
     std::chrono::milliseconds connectTimeout{10000};

@@ -3,47 +3,22 @@
 // From the text that a board printed to facts. Nothing here is trusted: what does not look as expected is left out, and
 // its checks say `unknown`.
 
-#include "core/base/text.h"
+#include "core/device/factsparts.h"
 #include "core/device/factsscript.h"
 #include "core/device/probe.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <regex>
 #include <set>
 
 namespace slipway {
 
 namespace {
 
-using Sections = std::map<std::string, std::string_view>;
 constexpr std::size_t longestOutput = 16u << 20;
-constexpr std::size_t longestLine = 2000; ///< std::regex recurses: no board's line that we match is longer
-
-std::string_view section(const Sections &sections, const char *name) {
-    const auto found = sections.find(name);
-    return found == sections.end() ? std::string_view() : trimmed(found->second);
-}
-
-std::optional<std::string> firstLine(std::string_view text, std::size_t most = 200) {
-    const auto all = lines(trimmed(text));
-    if (all.empty() || trimmed(all.front()).empty())
-        return {};
-    return printable(trimmed(all.front()), most);
-}
-
-std::optional<std::smatch> matched(const std::string &text, const char *pattern) {
-    std::smatch match;
-    if (text.size() > longestLine || !std::regex_search(text, match, std::regex(pattern)))
-        return {};
-    return match;
-}
 
 /// "36.4.3" of "# R36 (release), REVISION: 4.3, GCID: …". The rest of the line, a date in two styles among it, is not
 /// read.
 std::optional<std::string> l4tOfRelease(std::string_view text) {
-    const auto line = firstLine(text, longestLine).value_or("");
+    const auto line = firstLine(text, longestFactsLine).value_or("");
     const auto match = matched(line, R"(^# R(\d+) \(release\), REVISION: (\d+)\.(\d+))");
     if (!match)
         return {};
@@ -57,26 +32,29 @@ std::optional<std::string> l4tOfPackage(std::string_view text) {
     return match ? std::optional((*match)[1].str()) : std::nullopt;
 }
 
-void readIdentity(const Sections &sections, BoardFacts &facts) {
-    facts.model = firstLine(section(sections, "model"));
-    facts.serial = firstLine(section(sections, "serial"));
-    facts.machineId = firstLine(section(sections, "machineid"));
-    facts.kernel = firstLine(section(sections, "kernel"));
-    facts.arch = firstLine(section(sections, "arch"));
+void readIdentity(const FactsSections &sections, BoardFacts &facts) {
+    facts.model = firstLine(factsSection(sections, "model"));
+    facts.serial = firstLine(factsSection(sections, "serial"));
+    facts.machineId = firstLine(factsSection(sections, "machineid"));
+    facts.kernel = firstLine(factsSection(sections, "kernel"));
+    facts.arch = firstLine(factsSection(sections, "arch"));
     if (facts.arch == "arm64")
         facts.arch = "aarch64";
+    // "Features : fp asimd aes …" on Arm, "flags : fpu … aes …" on x86
+    if (const auto cpu = factsSection(sections, "cpu"); cpu.find(':') != std::string_view::npos)
+        facts.cpuAes = (std::string(cpu) + " ").find(" aes ") != std::string::npos;
     std::vector<std::string> compatible;
-    for (const auto line : lines(section(sections, "compatible")))
+    for (const auto line : lines(factsSection(sections, "compatible")))
         if (!trimmed(line).empty() && compatible.size() < 64)
             compatible.push_back(printable(trimmed(line)));
     if (!compatible.empty())
         facts.compatible = compatible;
-    for (const auto line : lines(section(sections, "bootcontrol")))
+    for (const auto line : lines(factsSection(sections, "bootcontrol")))
         if (line.starts_with("TNSPEC ") || line.starts_with("COMPATIBLE_SPEC ")) {
             facts.tnspec = printable(trimmed(line.substr(line.find(' '))));
             break;
         }
-    const auto simulated = section(sections, "simulated");
+    const auto simulated = factsSection(sections, "simulated");
     if (sections.contains("simulated") && !simulated.empty()) {
         const auto text = firstLine(simulated).value_or("");
         facts.simulated = text.starts_with("# ") ? text.substr(2) : text;
@@ -90,22 +68,22 @@ std::string unquoted(std::string_view text) {
     return printable(text);
 }
 
-void readSystem(const Sections &sections, const Catalog &catalog, BoardFacts &facts) {
+void readSystem(const FactsSections &sections, const Catalog &catalog, BoardFacts &facts) {
     std::map<std::string, std::string> os;
-    for (const auto line : lines(section(sections, "os")))
+    for (const auto line : lines(factsSection(sections, "os")))
         if (const auto equals = line.find('='); equals != std::string_view::npos)
             os.emplace(line.substr(0, equals), unquoted(line.substr(equals + 1)));
     if (!os["NAME"].empty() && !os["VERSION_ID"].empty())
         facts.os = (os["NAME"].starts_with("Debian") ? "Debian" : os["NAME"]) + " " + os["VERSION_ID"];
     else if (!os["PRETTY_NAME"].empty())
         facts.os = os["PRETTY_NAME"];
-    const auto libc = firstLine(section(sections, "glibc")).value_or("");
+    const auto libc = firstLine(factsSection(sections, "glibc")).value_or("");
     // "glibc 2.35" of getconf; "ldd (Ubuntu GLIBC 2.35-0ubuntu3.8) 2.35" of ldd, where the last one counts.
     if (const auto match = matched(libc, R"((?:glibc|GLIBC|ldd).*?(\d+\.\d+)\s*$)"))
         facts.glibc = (*match)[1].str();
-    facts.l4t = l4tOfRelease(section(sections, "release"));
+    facts.l4t = l4tOfRelease(factsSection(sections, "release"));
     if (!facts.l4t)
-        facts.l4t = l4tOfPackage(section(sections, "l4tcore"));
+        facts.l4t = l4tOfPackage(factsSection(sections, "l4tcore"));
     if (!facts.l4t)
         return;
     if (const auto *jetpack = catalog.jetpacks.ofL4t(*facts.l4t))
@@ -115,25 +93,25 @@ void readSystem(const Sections &sections, const Catalog &catalog, BoardFacts &fa
             fmt::format("L4T {} is newer than every release in the JetPack table: what the driver itself "
                         "reports is used",
                         *facts.l4t));
-    const auto package = firstLine(section(sections, "jetpackpackage")).value_or("");
+    const auto package = firstLine(factsSection(sections, "jetpackpackage")).value_or("");
     if (const auto match = matched(package, R"(^(\d+\.\d+(\.\d+)?))"); match && !facts.jetpack)
         facts.jetpack = (*match)[1].str();
 }
 
-void readLibraries(const Sections &sections, BoardFacts &facts) {
+void readLibraries(const FactsSections &sections, BoardFacts &facts) {
     std::set<std::string> names;
-    for (const auto line : lines(section(sections, "ldcache"))) {
+    for (const auto line : lines(factsSection(sections, "ldcache"))) {
         const auto text = trimmed(line);
         // "libc.so.6 (libc6,AArch64, OS ABI: Linux 3.7.0) => /lib/aarch64-linux-gnu/libc.so.6"
         if (text.find(" => ") != std::string_view::npos)
             names.insert(printable(text.substr(0, text.find(' '))));
     }
-    for (const auto line : lines(section(sections, "ldfiles")))
+    for (const auto line : lines(factsSection(sections, "ldfiles")))
         if (!trimmed(line).empty())
             names.insert(printable(trimmed(line)));
     if (!names.empty())
         facts.libraries = std::vector<std::string>(names.begin(), names.end());
-    for (const auto line : lines(section(sections, "cxx"))) {
+    for (const auto line : lines(factsSection(sections, "cxx"))) {
         const auto text = trimmed(line);
         const auto keepNewest = [&](std::string_view prefix, std::optional<std::string> &newest) {
             if (!text.starts_with(prefix))
@@ -183,14 +161,14 @@ std::map<std::string, Mount> readMounts(std::string_view text) {
     return mounts;
 }
 
-void readDisks(const Sections &sections, BoardFacts &facts) {
+void readDisks(const FactsSections &sections, BoardFacts &facts) {
     static const std::set<std::string, std::less<>> notForFiles = {
         "devtmpfs", "proc", "sysfs", "cgroup", "cgroup2", "efivarfs", "squashfs", "securityfs", "debugfs", "devpts"};
-    const auto mounts = readMounts(section(sections, "mounts"));
+    const auto mounts = readMounts(factsSection(sections, "mounts"));
     std::vector<DiskFacts> disks;
-    for (const auto line : lines(section(sections, "df"))) {
+    for (const auto line : lines(factsSection(sections, "df"))) {
         // Filesystem 1024-blocks Used Available Capacity Mounted-on; the first and the last may have blanks.
-        const std::string text(line.substr(0, longestLine));
+        const std::string text(line.substr(0, longestFactsLine));
         const auto match = matched(text, R"(\s(\d+)\s+(\d+)\s+(\d+)\s+(?:\d+%|-)\s+(/.*)$)");
         const auto free = match ? parseNumber((*match)[3].str()) : std::nullopt;
         const bool isPseudo = match && (*match)[1].str().find_first_not_of('0') == std::string::npos;
@@ -210,7 +188,7 @@ void readDisks(const Sections &sections, BoardFacts &facts) {
         facts.disks = disks;
 }
 
-void readRest(const Sections &sections, BoardFacts &facts, long now) {
+void readRest(const FactsSections &sections, BoardFacts &facts, long now) {
     std::map<std::string, std::string> tools;
     const auto listed = sections.find("tools"); // not trimmed: the tab of the last tool without a version counts
     for (const auto line : lines(listed == sections.end() ? std::string_view() : listed->second)) {
@@ -223,98 +201,23 @@ void readRest(const Sections &sections, BoardFacts &facts, long now) {
     }
     if (listed != sections.end())
         facts.tools = tools;
-    const auto clock = parseNumber(section(sections, "clock"));
+    const auto clock = parseNumber(factsSection(sections, "clock"));
     if (clock && *clock < (std::uint64_t(1) << 40))
         facts.clockSkewSeconds = long(*clock) - now;
-    for (const auto line : lines(section(sections, "memory"))) {
+    for (const auto line : lines(factsSection(sections, "memory"))) {
         const std::string text(line.substr(0, 100));
         if (const auto match = matched(text, R"(^MemTotal:\s+(\d{1,12}) kB)"))
             facts.memoryBytes = parseNumber((*match)[1].str()).value_or(0) * 1024;
     }
-    const std::string power(section(sections, "power").substr(0, longestLine));
+    const std::string power(factsSection(sections, "power").substr(0, longestFactsLine));
     if (const auto match = matched(power, R"(NV Power Mode:\s*([^\n]+))"))
         facts.powerMode = printable(trimmed((*match)[1].str()), 60);
     if (sections.contains("env")) {
         facts.env.emplace();
-        for (const auto line : lines(section(sections, "env")))
+        for (const auto line : lines(factsSection(sections, "env")))
             if (const auto equals = line.find('='); equals != std::string_view::npos && facts.env->size() < 200)
                 facts.env->emplace(printable(line.substr(0, equals), 100), printable(line.substr(equals + 1), 4000));
     }
-}
-
-/// version.json ("cuda": {"version": "12.6.11"}) or version.txt ("CUDA Version 10.2.300").
-void readToolkit(std::string_view text, BoardFacts &facts) {
-    if (text.starts_with('{')) {
-        const auto json = parseJson(text.substr(0, 1 << 20), "version.json");
-        if (json && json->contains("cuda") && (*json)["cuda"].is_object() && (*json)["cuda"].contains("version") &&
-            (*json)["cuda"]["version"].is_string())
-            text = (*json)["cuda"]["version"].get_ref<const std::string &>();
-        const std::string version(text.substr(0, 40));
-        if (const auto match = matched(version, R"(^(\d+\.\d+))"))
-            facts.cudaToolkit = (*match)[1].str();
-        return;
-    }
-    const std::string line(text.substr(0, 100));
-    if (const auto match = matched(line, R"(CUDA Version (\d+\.\d+))"))
-        facts.cudaToolkit = (*match)[1].str();
-}
-
-std::optional<GpuFacts> gpuOfProbe(const Json &json) {
-    const auto capability = member<std::string>(json, "capability", "", "probe");
-    const auto parsed = capability ? Capability::parse(*capability) : Result<Capability>(fail("none"));
-    if (!parsed)
-        return {};
-    GpuFacts gpu{.name = printable(member<std::string>(json, "name", "", "probe").value_or("")), .capability = *parsed};
-    if (const auto count = required<int>(json, "sm_count", "probe"))
-        gpu.smCount = *count;
-    if (const auto integrated = required<bool>(json, "integrated", "probe"))
-        gpu.integrated = *integrated;
-    if (const auto bytes = required<std::uint64_t>(json, "memory_bytes", "probe"))
-        gpu.memoryBytes = *bytes;
-    return gpu;
-}
-
-bool readProbe(std::string_view text, BoardFacts &facts) {
-    const auto json = parseJson(text.substr(0, 1 << 20), "probe");
-    if (!json || !json->is_object() || !json->contains("driver") || !(*json)["driver"].is_object())
-        return false;
-    const auto &driver = (*json)["driver"];
-    const auto status = member<std::string>(driver, "status", "", "probe").value_or("");
-    if (status.empty())
-        return false;
-    facts.cudaDriverStatus = printable(status, 40);
-    if (const auto version = required<int>(driver, "version", "probe"))
-        facts.cudaDriver = *version;
-    if (const auto library = required<std::string>(driver, "library", "probe"))
-        facts.cudaDriverLibrary = printable(*library);
-    if (const auto error = required<std::string>(driver, "error", "probe"); error && status != "ok")
-        facts.warnings.push_back(fmt::format("the CUDA driver is {}: {}", printable(status, 40), printable(*error)));
-    if (status != "ok")
-        return true;
-    facts.gpus.emplace();
-    if (const auto gpus = json->find("gpus"); gpus != json->end() && gpus->is_array())
-        for (const auto &gpu : *gpus)
-            if (auto read = gpuOfProbe(gpu))
-                facts.gpus->push_back(*read);
-    return true;
-}
-
-/// What nvidia-smi tells where the probe could not run. Its banner says "CUDA Version: 12.6", from driver 610 on
-/// "CUDA UMD Version: 13.3".
-void readSmi(const Sections &sections, BoardFacts &facts) {
-    const std::string banner(section(sections, "smi").substr(0, longestLine));
-    if (const auto match = matched(banner, R"(CUDA(?: UMD)? Version:\s*(\d{1,3})\.(\d{1,2}))"))
-        facts.cudaDriver = std::stoi((*match)[1].str()) * 1000 + std::stoi((*match)[2].str()) * 10;
-    std::vector<GpuFacts> gpus;
-    for (const auto line : lines(section(sections, "smigpus"))) {
-        const auto comma = line.rfind(',');
-        if (comma == std::string_view::npos)
-            continue;
-        if (const auto capability = Capability::parse(trimmed(line.substr(comma + 1))))
-            gpus.push_back({.name = printable(trimmed(line.substr(0, comma))), .capability = *capability});
-    }
-    if (!gpus.empty())
-        facts.gpus = gpus;
 }
 
 } // namespace
@@ -337,9 +240,7 @@ Result<BoardFacts> parseFacts(std::string_view scriptOutput, const Catalog &cata
     readLibraries(sections, facts);
     readDisks(sections, facts);
     readRest(sections, facts, now);
-    readToolkit(section(sections, "toolkit"), facts);
-    if (!readProbe(section(sections, "probe"), facts))
-        readSmi(sections, facts);
+    readDriver(sections, facts);
     if (!sections.contains("end"))
         facts.warnings.emplace_back("the board's answer ended early: some facts are missing");
     return facts;

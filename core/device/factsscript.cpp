@@ -24,6 +24,7 @@ constexpr std::string_view reading = R"sh(
 mark clock; date +%s
 mark arch; uname -m
 mark kernel; uname -r
+mark cpu; grep -E -m 1 '^(Features|flags)' /proc/cpuinfo 2>/dev/null
 for t in /sys/firmware/devicetree/base /proc/device-tree; do
   if [ -r "$t/model" ] || [ -r "$t/compatible" ]; then
     mark model; tr '\0' '\n' <"$t/model" 2>/dev/null
@@ -54,6 +55,9 @@ mark cxx
 [ -n "$lib" ] && tr -c 'A-Za-z0-9_.' '\n' <"$lib" | grep -E '^(GLIBCXX|CXXABI)_[0-9]' | sort -u
 mark toolkit; cat /usr/local/cuda/version.json 2>/dev/null || cat /usr/local/cuda/version.txt 2>/dev/null
 mark power; has nvpmodel && $T nvpmodel -q 2>/dev/null
+for f in /sys/devices/gpu.0/tpc_pg_mask /sys/devices/platform/gpu.0/tpc_pg_mask; do
+  [ -r "$f" ] && { mark tpcmask; cat "$f"; break; }
+done
 mark memory; cat /proc/meminfo 2>/dev/null
 # -a: df leaves out bind mounts of a file system that it has shown, and / may be read-only where /home is not
 mark df; $T df -aPk 2>/dev/null || $T df -Pk 2>/dev/null
@@ -92,6 +96,25 @@ for b in "${TMPDIR:-/tmp}" /var/tmp "$HOME" /dev/shm /run; do
 done
 )sh";
 
+/// What the driver is: as a program gets it here, and with each cuda-compat folder (of the CUDA for Tegra and the CUDA
+/// compatibility notes) in front: a line "FOLDER", one of the probe, and "LINK -> FOLDER" for /usr/local/cuda and its like.
+constexpr std::string_view askDriver = R"sh(
+if [ -n "$probe" ]; then
+  mark probe; "$probe" facts --timeout 15 2>/dev/null
+  mark compat; seen=
+  for d in /usr/local/cuda*/compat /usr/local/cuda*/compat_orin; do
+    [ -e "$d/libcuda.so.1" ] || continue
+    p=$(cd "$d" 2>/dev/null && pwd -P) || continue
+    case " $seen " in
+      *" $p "*) ;;
+      *) seen="$seen $p"; echo "$p"
+         LD_LIBRARY_PATH=$p${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$probe" facts --timeout 15 2>/dev/null ;;
+    esac
+    [ "$d" = "$p" ] || echo "$d -> $p"
+  done
+fi
+)sh";
+
 std::string sizes(const ProbeBytes &probes) {
     return fmt::format("A={} X={} all=\n", probes.aarch64.size(), probes.x86_64.size());
 }
@@ -114,7 +137,7 @@ RemoteScript factsScript(const ProbeBytes &probes) {
     if (!probes.aarch64.empty() || !probes.x86_64.empty()) {
         script += sizes(probes);
         script += takeProbe;
-        script += "[ -n \"$probe\" ] && { mark probe; \"$probe\" facts --timeout 15 2>/dev/null; }\n";
+        script += askDriver;
     }
     script += "mark end\nexit 0\n";
     return packed(std::move(script), probes);

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <thread>
 
 namespace slipway {
@@ -23,35 +22,6 @@ using namespace std::chrono;
 namespace {
 
 constexpr auto answerTime = 30s; // PAM delays after a wrong password are a few seconds
-
-struct KeyFree {
-    void operator()(ssh_key key) const { ssh_key_free(key); }
-};
-using Key = std::unique_ptr<ssh_key_struct, KeyFree>;
-
-/// One login in progress.
-struct Attempt {
-    Link &link;
-    const Login &login;
-    Offers &offers;
-    Progress &progress;
-    bool securityKey = false; ///< a FIDO key was passed over: only the agent can use it
-    std::vector<std::string> tried{};  ///< for the error: what was offered
-    std::vector<std::string> locked{}; ///< keys that the server takes and that need a passphrase
-    bool wrongPassphrase = false;
-
-    [[nodiscard]] ssh_session session() const { return link.ssh.get(); }
-    template <typename Call>
-    Result<int> call(const Call &once) {
-        const auto unlessGone = [&] {
-            const int result = once();
-            // After the server hung up the library would say "again" for ever.
-            return result == SSH_AUTH_AGAIN && !ssh_is_connected(session()) ? int(SSH_AUTH_ERROR) : result;
-        };
-        return untilDone(link, SSH_AUTH_AGAIN, duration_cast<milliseconds>(answerTime), "login", progress, unlessGone);
-    }
-    [[nodiscard]] int methods() const { return ssh_userauth_list(session(), nullptr); }
-};
 
 std::string methodNames(int methods) {
     std::string names;
@@ -65,89 +35,6 @@ std::string methodNames(int methods) {
     add(SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi");
     add(SSH_AUTH_METHOD_HOSTBASED, "hostbased");
     return names.empty() ? "nothing" : names;
-}
-
-/// What reading a private key asked for.
-struct Passphrase {
-    const Secret *secret = nullptr;
-    bool wanted = false;
-
-    static int give(const char *, char *buffer, std::size_t size, int, int, void *self) {
-        auto *passphrase = static_cast<Passphrase *>(self);
-        passphrase->wanted = true;
-        const char *text = passphrase->secret ? passphrase->secret->reveal() : "";
-        const auto length = std::strlen(text);
-        if (length == 0 || length >= size)
-            return -1;
-        std::memcpy(buffer, text, length + 1);
-        return 0;
-    }
-};
-
-Key readPrivate(const Attempt &attempt, const fs::path &file, bool &locked) {
-    Passphrase passphrase;
-    const auto known = attempt.login.passphrases.find(file.string());
-    if (known != attempt.login.passphrases.end())
-        passphrase.secret = &known->second;
-    ssh_key key = nullptr;
-    ssh_pki_import_privkey_file(file.c_str(), nullptr, &Passphrase::give, &passphrase, &key);
-    locked = !key && passphrase.wanted;
-    return Key(key);
-}
-
-/// The public half: beside the file, or from the unencrypted part of an OpenSSH key.
-Key readPublic(const fs::path &file) {
-    ssh_key key = nullptr;
-    const auto beside = file.string() + ".pub";
-    if (ssh_pki_import_pubkey_file(beside.c_str(), &key) != SSH_OK || !key)
-        ssh_pki_import_pubkey_file(file.c_str(), &key);
-    return Key(key);
-}
-
-Result<int> tryLocked(Attempt &attempt, const fs::path &file) {
-    const auto offered = readPublic(file);
-    int result = SSH_AUTH_SUCCESS; // an old locked PEM file hides its public half: it may be the right one
-    if (offered)
-        result =
-            TRY(attempt.call([&] { return ssh_userauth_try_publickey(attempt.session(), nullptr, offered.get()); }));
-    if (result == SSH_AUTH_SUCCESS) {
-        attempt.locked.push_back(file.string());
-        attempt.wrongPassphrase = attempt.wrongPassphrase || attempt.login.passphrases.contains(file.string());
-        return SSH_AUTH_DENIED;
-    }
-    return result;
-}
-
-/// A FIDO key: its file holds no secret that could sign, only the token does.
-bool isSecurityKey(const fs::path &file) {
-    const auto key = readPublic(file);
-    const auto type = key ? std::string_view(ssh_key_type_to_char(ssh_key_type(key.get()))) : std::string_view();
-    return type.starts_with("sk-");
-}
-
-Result<int> tryKeyFile(Attempt &attempt, const fs::path &file) {
-    std::error_code error;
-    if (fs::exists(file, error) && isSecurityKey(file)) {
-        attempt.securityKey = true;
-        attempt.tried.push_back(fmt::format("{} (a security key: only the SSH agent can use it)", file.string()));
-        return SSH_AUTH_DENIED;
-    }
-    if (!fs::exists(file, error)) {
-        attempt.tried.push_back(fmt::format("{} (no such file)", file.string()));
-        return SSH_AUTH_DENIED;
-    }
-    bool locked = false;
-    const auto key = readPrivate(attempt, file, locked);
-    if (locked) {
-        attempt.tried.push_back(fmt::format("{} (locked)", file.string()));
-        return tryLocked(attempt, file);
-    }
-    if (!key) {
-        attempt.tried.push_back(fmt::format("{} (cannot be read as a private key)", file.string()));
-        return SSH_AUTH_DENIED;
-    }
-    attempt.tried.push_back(file.string());
-    return attempt.call([&] { return ssh_userauth_publickey(attempt.session(), nullptr, key.get()); });
 }
 
 /// The agent may wait for a person (confirmation, a token's button) and libssh waits with it: so in a thread of its
@@ -337,7 +224,7 @@ Result<int> tryPassword(Attempt &attempt, int methods) {
 /// The keys, then what the server still wants; a partial success goes round again with what is left.
 Result<int> tryAll(Attempt &attempt) {
     int result = TRY(attempt.call([&] { return ssh_userauth_none(attempt.session(), nullptr); }));
-    int methods = attempt.methods();
+    int methods = ssh_userauth_list(attempt.session(), nullptr);
     for (int round = 0; round < 3 && (result == SSH_AUTH_DENIED || result == SSH_AUTH_PARTIAL); ++round) {
         const bool partial = result == SSH_AUTH_PARTIAL;
         result = SSH_AUTH_DENIED;
@@ -351,7 +238,7 @@ Result<int> tryAll(Attempt &attempt) {
                        attempt.locked.front(), {});
         if (result == SSH_AUTH_DENIED)
             result = TRY(tryPassword(attempt, methods));
-        methods = attempt.methods();
+        methods = ssh_userauth_list(attempt.session(), nullptr);
     }
     return result;
 }
@@ -372,6 +259,15 @@ bool goesOn(Offers &offers) {
 }
 
 } // namespace
+
+Result<int> Attempt::call(const std::function<int()> &once) const {
+    const auto unlessGone = [&] {
+        const int result = once();
+        // After the server hung up the library would say "again" for ever.
+        return result == SSH_AUTH_AGAIN && !ssh_is_connected(session()) ? int(SSH_AUTH_ERROR) : result;
+    };
+    return untilDone(link, SSH_AUTH_AGAIN, duration_cast<milliseconds>(answerTime), "login", progress, unlessGone);
+}
 
 Result<Authenticated> authenticate(Link &link, const Login &login, Offers &offers, Progress &progress) {
     Attempt attempt{.link = link, .login = login, .offers = offers, .progress = progress};

@@ -86,6 +86,24 @@ enum class Authenticated { yes, cutOff };
 /// Logs in. `cutOff`: the server ended the connection because too many keys were offered; `offers` says how to go on.
 [[nodiscard]] Result<Authenticated> authenticate(Link &link, const Login &login, Offers &offers, Progress &progress);
 
+/// One login in progress. What libssh answers (SSH_AUTH_SUCCESS, _DENIED, _PARTIAL, _ERROR) is passed on as it is.
+struct Attempt {
+    Link &link;
+    const Login &login;
+    Offers &offers;
+    Progress &progress;
+    bool securityKey = false; ///< a FIDO key was passed over: only the agent can use it
+    std::vector<std::string> tried{};  ///< for the error: what was offered
+    std::vector<std::string> locked{}; ///< keys that the server takes and that need a passphrase
+    bool wrongPassphrase = false;
+
+    [[nodiscard]] ssh_session_struct *session() const { return link.ssh.get(); }
+    /// Repeats `once` until it is no "again" any more.
+    [[nodiscard]] Result<int> call(const std::function<int()> &once) const;
+};
+/// Offers the key in a file, with its certificates first; a locked one is only asked about, and noted.
+[[nodiscard]] Result<int> tryKeyFile(Attempt &attempt, const fs::path &file);
+
 /// A link whose host is verified and that is logged in.
 struct OpenLink {
     Link link;

@@ -100,6 +100,7 @@ void hostsOf(const fs::path &file, const fs::path &home, int depth, std::vector<
 SshSettings parseSshSettings(std::string_view text, const fs::path &home, const std::string &host) {
     SshSettings settings{.host = host};
     std::vector<std::string> identities;
+    std::vector<std::string> certificates;
     for (const auto line : lines(text)) {
         const auto blank = line.find(' ');
         if (blank == std::string_view::npos)
@@ -114,6 +115,8 @@ SshSettings parseSshSettings(std::string_view text, const fs::path &home, const 
             settings.port = int(parseNumber(value).value_or(22));
         else if (key == "identityfile")
             identities.push_back(value);
+        else if (key == "certificatefile" && value != "none")
+            certificates.push_back(value);
         else if (key == "identitiesonly")
             settings.identitiesOnly = value == "yes";
         else if (key == "identityagent" && value != "SSH_AUTH_SOCK")
@@ -130,6 +133,8 @@ SshSettings parseSshSettings(std::string_view text, const fs::path &home, const 
         for (const auto &file : identities)
             if (file != "none")
                 settings.identities.emplace_back(withTokens(file, settings, home, host));
+    for (const auto &file : certificates)
+        settings.certificates.emplace_back(withTokens(file, settings, home, host));
     if (settings.agent.starts_with("~/") || settings.agent.find('%') != std::string::npos)
         settings.agent = withTokens(settings.agent, settings, home, host);
     return settings;

@@ -12,6 +12,7 @@ struct SshSettings {
     std::string user;
     int port = 22;
     std::vector<fs::path> identities; ///< IdentityFile in order, expanded; empty = none configured, the usual ones count
+    std::vector<fs::path> certificates; ///< CertificateFile in order, expanded; NAME-cert.pub beside a key needs no entry
     bool identitiesOnly = false;
     std::string agent;                  ///< IdentityAgent: a path, "none", or empty = $SSH_AUTH_SOCK
     std::vector<std::string> jumps;     ///< ProxyJump, first hop first: "user@host:port"

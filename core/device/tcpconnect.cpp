@@ -5,6 +5,7 @@
 
 #include "core/device/tcpconnect.h"
 
+#include "core/base/process.h"
 #include "core/base/text.h"
 
 #include <array>
@@ -70,6 +71,18 @@ std::unexpected<Error> unreachable(std::string message, std::string hint) {
         Error{.kind = ErrorKind::unreachable, .message = std::move(message), .hint = std::move(hint)});
 }
 
+/// What avahi says of a .local name that this computer's name service does not know (no libnss-mdns); empty = nothing.
+std::string addressByMdns(const std::string &host, TimePoint deadline, Progress &progress) {
+    const auto left = duration_cast<milliseconds>(deadline - steady_clock::now());
+    if (!host.ends_with(".local") || left < slice || !findProgram("avahi-resolve-host-name"))
+        return {};
+    const auto asked = run({.program = "avahi-resolve-host-name", .arguments = {"--", host}, .timeout = left}, progress);
+    if (!asked || asked->exitCode != 0)
+        return {};
+    const auto tab = asked->output.find('\t'); // "orin.local\t192.168.1.5"
+    return tab == std::string::npos ? std::string() : std::string(trimmed(std::string_view(asked->output).substr(tab)));
+}
+
 Result<std::vector<Address>> resolve(const std::string &host, int port, TimePoint deadline, Progress &progress) {
     const auto lookup = std::make_shared<Lookup>();
     std::thread(lookUp, lookup, host, port).detach();
@@ -81,11 +94,15 @@ Result<std::vector<Address>> resolve(const std::string &host, int port, TimePoin
             return unreachable(fmt::format("the name lookup of {} did not end in time", printable(host)),
                                "check the network's name server, or give the board's IP address");
     }
-    if (lookup->error != 0 || lookup->addresses.empty())
+    if (lookup->error != 0 || lookup->addresses.empty()) {
+        if (const auto address = addressByMdns(host, deadline, progress); !address.empty())
+            return resolve(address, port, deadline, progress);
+        TRY(progress.checkpoint());
         return unreachable(
             fmt::format("the name lookup of {} failed: {}", printable(host), ::gai_strerror(lookup->error)),
-            host.ends_with(".local") ? "is the board on and on this network? .local names need libnss-mdns here"
+            host.ends_with(".local") ? "is the board on and on this network? .local names need libnss-mdns or avahi-utils here"
                                      : "check the spelling, or give the board's IP address");
+    }
     return lookup->addresses;
 }
 

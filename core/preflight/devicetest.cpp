@@ -64,7 +64,8 @@ Finding transfer(const BoardFacts &facts) {
 
 /// Writes a file where releases and programs go, and removes it.
 Finding writeAccess(Session &session, Progress &progress) {
-    constexpr const char *script = "cd \"$HOME\" || exit 3; umask 077; f=.slipway-test.$$; (echo slipway >\"$f\") 2>&1 || exit 4; "
+    // cat, not the shell's own echo: it names the cause when the write itself fails, as on a full disk.
+    constexpr const char *script = "cd \"$HOME\" || exit 3; umask 077; f=.slipway-test.$$; (echo slipway | cat >\"$f\") 2>&1 || { rm -f \"$f\"; exit 4; }; "
                                    "read -r a <\"$f\"; rm -f \"$f\"; [ \"$a\" = slipway ] || exit 5; [ -w /opt ] && echo opt";
     const auto finished = session.run({"sh", "-c", script}, progress);
     if (!finished)
@@ -72,7 +73,13 @@ Finding writeAccess(Session &session, Progress &progress) {
     const std::string said = printable(trimmed(finished->output), 120);
     switch (finished->exitCode) {
     case 3: return item("write access", Status::fail, "there is no home directory", "make one on the board, or log in as another user");
-    case 4: return item("write access", Status::fail, "the home directory cannot be written: " + said, "is its disk full or mounted read-only? or log in as another user");
+    case 4:
+        if (said.find("No space left on device") != std::string::npos)
+            return item("write access", Status::fail, "the home directory cannot be written: its disk is full", "remove old files on the board");
+        if (said.find("Read-only file system") != std::string::npos)
+            return item("write access", Status::fail, "the home directory cannot be written: its file system is read-only",
+                        "remount it: sudo mount -o remount,rw …, or log in as another user");
+        return item("write access", Status::fail, "the home directory cannot be written: " + said, "is its disk full or mounted read-only? or log in as another user");
     case 5: return item("write access", Status::fail, "what was written to the home directory was not there: " + said, "is its disk full?");
     default: break;
     }

@@ -19,8 +19,8 @@ std::optional<Capability> Evidence::capability() const {
 }
 
 std::optional<int> Evidence::driver() const {
-    if (facts.cudaDriver)
-        return facts.cudaDriver;
+    if (const auto driver = facts.driverWith(variable("LD_LIBRARY_PATH").value_or("")))
+        return driver;
     const auto *release = facts.l4t ? catalog.jetpacks.ofL4t(*facts.l4t) : nullptr;
     if (!release && facts.jetpack)
         release = catalog.jetpacks.find(*facts.jetpack);

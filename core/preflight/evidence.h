@@ -58,7 +58,8 @@ struct Evidence {
 
     /// The capability of the GPU that the package will run on: the board's own, else the profile's.
     [[nodiscard]] std::optional<Capability> capability() const;
-    /// cuDriverGetVersion of the board: read from it, else what its JetPack brings.
+    /// cuDriverGetVersion as the program will see it: of the cuda-compat folder that its LD_LIBRARY_PATH names, else of the
+    /// board, else what its JetPack brings.
     [[nodiscard]] std::optional<int> driver() const;
     /// A variable as the program will see it: conf/env, which wins, else the board's own.
     [[nodiscard]] std::optional<std::string> variable(const std::string &name) const;

@@ -83,6 +83,17 @@ PtxRange rangeFor(const Evidence &evidence, Capability target) {
     return range;
 }
 
+/// The other way out: a cuda-compat driver on the board that reads this version.
+std::string compatFix(const Evidence &evidence, PtxVersion version) {
+    for (const auto &compat : evidence.facts.cudaCompat) {
+        const auto accepted = compat.status == "ok" && compat.driver ? evidence.catalog.isa.newestForDriver(*compat.driver) : std::nullopt;
+        if (accepted && version <= accepted->newest)
+            return fmt::format("; or set LD_LIBRARY_PATH={} in the project's run.env: the {} driver there reads PTX up to {}", compat.path,
+                               cudaName(*compat.driver), accepted->newest.text());
+    }
+    return {};
+}
+
 /// The command with the value that satisfies both ends, or why there is none.
 std::string ptxFix(const Evidence &evidence, const KernelImage &image) {
     const auto device = evidence.capability();
@@ -128,6 +139,7 @@ std::optional<Finding> versionOf(const Evidence &evidence, const Candidate &cand
         finding.why = fmt::format("the driver's compiler reads PTX up to {}; newer text is refused with "
                                   "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)",
                                   range.most->text());
+        finding.fix += compatFix(evidence, version);
         return finding;
     }
     if (version <= isa.newest() && !isa.exists(version)) {

@@ -5,6 +5,9 @@
 
 #include "core/target/facts.h"
 
+#include "core/base/text.h"
+
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -75,6 +78,23 @@ Result<DiskFacts> diskOf(const Json &json, std::string_view what) {
     disk.noexec = TRY(member<bool>(json, "noexec", false, what));
     disk.type = TRY(member<std::string>(json, "type", "", what));
     return disk;
+}
+
+Json compatJson(const CudaCompat &compat) {
+    Json json{{"path", compat.path}, {"status", compat.status}};
+    put(json, "driver", compat.driver);
+    if (!compat.links.empty())
+        json["links"] = compat.links;
+    return json;
+}
+
+Result<CudaCompat> compatOf(const Json &json, std::string_view what) {
+    CudaCompat compat{.path = TRY(required<std::string>(json, "path", what)),
+                      .status = TRY(required<std::string>(json, "status", what)),
+                      .driver = {}};
+    TRY(take(json, "driver", compat.driver, what));
+    compat.links = TRY(member<std::vector<std::string>>(json, "links", {}, what));
+    return compat;
 }
 
 /// Reads a list of objects, each through `one`, whose errors say which element it was.
@@ -164,9 +184,12 @@ Json BoardFacts::toJson() const {
     put(json, "cuda_driver", cudaDriver);
     for (const auto &[key, value] : driver)
         put(json, key, this->*value);
+    if (!cudaCompat.empty())
+        json["cuda_compat"] = listJson(cudaCompat, compatJson);
     if (gpus)
         json["gpus"] = listJson(*gpus, gpuJson);
     put(json, "memory_bytes", memoryBytes);
+    put(json, "cpu_aes", cpuAes);
     put(json, "machine_id", machineId);
     put(json, "power_mode", powerMode);
     if (disks)
@@ -184,6 +207,19 @@ Json BoardFacts::toJson() const {
     return json;
 }
 
+std::optional<int> BoardFacts::driverWith(std::string_view libraryPath) const {
+    for (auto folder : split(libraryPath, ':')) {
+        while (folder.size() > 1 && folder.ends_with('/'))
+            folder.remove_suffix(1);
+        const auto found = std::ranges::find_if(cudaCompat, [folder](const CudaCompat &compat) {
+            return compat.path == folder || std::ranges::find(compat.links, folder) != compat.links.end();
+        });
+        if (found != cudaCompat.end() && found->driver && found->status == "ok")
+            return found->driver;
+    }
+    return cudaDriver;
+}
+
 Result<BoardFacts> BoardFacts::fromJson(const Json &json, std::string_view what) {
     if (!json.is_object())
         return fail("{}: found {}, needed an object of facts", what, json.type_name());
@@ -195,8 +231,12 @@ Result<BoardFacts> BoardFacts::fromJson(const Json &json, std::string_view what)
     }
     TRY(take(json, "compatible", facts.compatible, what));
     TRY(take(json, "cuda_driver", facts.cudaDriver, what));
+    std::optional<std::vector<CudaCompat>> compat;
+    TRY(takeList(json, "cuda_compat", compat, what, compatOf));
+    facts.cudaCompat = std::move(compat).value_or(std::vector<CudaCompat>());
     TRY(takeList(json, "gpus", facts.gpus, what, gpuOf));
     TRY(take(json, "memory_bytes", facts.memoryBytes, what));
+    TRY(take(json, "cpu_aes", facts.cpuAes, what));
     TRY(takeList(json, "disks", facts.disks, what, diskOf));
     TRY(takeTools(json, facts.tools, what));
     TRY(take(json, "libraries", facts.libraries, what));

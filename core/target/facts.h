@@ -20,6 +20,15 @@ struct GpuFacts {
     std::optional<std::uint64_t> memoryBytes;
 };
 
+/// A driver library of NVIDIA's cuda-compat package, beside the board's own: a program whose LD_LIBRARY_PATH names the
+/// folder gets it instead, and with it another newest PTX version.
+struct CudaCompat {
+    std::string path;          ///< folder: "/usr/local/cuda-12.8/compat"
+    std::string status;        ///< as cudaDriverStatus; "error" where it does not fit the system below it
+    std::optional<int> driver; ///< what cuDriverGetVersion says then: 12080
+    std::vector<std::string> links{}; ///< other paths of the same folder: "/usr/local/cuda/compat"
+};
+
 /// One mounted file system of the board.
 struct DiskFacts {
     std::string mount;
@@ -48,8 +57,10 @@ struct BoardFacts {
     std::optional<std::string> cudaDriverStatus; ///< "ok", "absent", "error", "hung", "crashed"
     std::optional<std::string> cudaDriverLibrary;
     std::optional<std::string> cudaToolkit; ///< "12.6"
+    std::vector<CudaCompat> cudaCompat;     ///< in the order of their folders' names
     std::optional<std::vector<GpuFacts>> gpus;
     std::optional<std::uint64_t> memoryBytes;
+    std::optional<bool> cpuAes; ///< the processor has AES instructions: decides how a session is encrypted
     std::optional<std::string> machineId;
     std::optional<std::string> powerMode;
     std::optional<std::vector<DiskFacts>> disks;
@@ -69,6 +80,10 @@ struct BoardFacts {
 
     /// The GPU that a program gets as device 0, if known.
     [[nodiscard]] const GpuFacts *gpu() const { return gpus && !gpus->empty() ? &gpus->front() : nullptr; }
+
+    /// cuDriverGetVersion of a program with this LD_LIBRARY_PATH: that of the first cuda-compat folder in it that works, else
+    /// `cudaDriver`.
+    [[nodiscard]] std::optional<int> driverWith(std::string_view libraryPath) const;
 };
 
 } // namespace slipway

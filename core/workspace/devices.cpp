@@ -109,6 +109,20 @@ Result<DeviceList> readDevices(const Workspace &workspace) {
     return list;
 }
 
+namespace {
+
+/// What the user added by hand to an entry, which means nothing to us, stays in it.
+Json withForeignKeys(Json saved, const Json &entry) {
+    const auto read = Device::fromJson(entry, "");
+    const auto known = read ? read->toJson() : Json::object();
+    for (const auto &[key, value] : entry.items())
+        if (read && !known.contains(key) && !saved.contains(key))
+            saved[key] = value;
+    return saved;
+}
+
+} // namespace
+
 Result<void> saveDevice(const Workspace &workspace, const Device &device) {
     if (!isName(device.name))
         return failAs(ErrorKind::usage, "\"{}\" cannot name a device (needed letters, digits, '.', '_', '-', at most 64)",
@@ -119,7 +133,7 @@ Result<void> saveDevice(const Workspace &workspace, const Device &device) {
     auto &entries = document["devices"];
     const auto same = std::ranges::find_if(entries, [&](const Json &entry) { return isNamed(entry, device.name); });
     if (same != entries.end())
-        *same = device.toJson();
+        *same = withForeignKeys(device.toJson(), *same);
     else
         entries.push_back(device.toJson());
     return writeJsonFile(file, document, 0600);

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace slipway {
 
@@ -81,8 +82,8 @@ private:
     std::jthread m_thread;
 };
 
-/// An SSH server that takes the password "secret" in the way that is asked of it, and answers every command with
-/// "in\n".
+/// An SSH server that takes the password "secret" in the way that is asked of it, answers every command with "in\n", and forwards
+/// connections as a jump host does.
 struct PasswordServer {
     explicit PasswordServer(const std::filesystem::path &key, int with = SSH_AUTH_METHOD_PASSWORD)
         : methods(with)
@@ -115,7 +116,9 @@ private:
             ssh_set_blocking(session, 0);
             ssh_message message = ssh_message_get(session);
             if (!message) {
-                ::poll(&entry, 1, 20);
+                if (!pump())
+                    return;
+                ::poll(&entry, 1, m_beyond < 0 ? 20 : 1);
                 continue;
             }
             answer(message);
@@ -136,6 +139,9 @@ private:
         } else if (type == SSH_REQUEST_AUTH) {
             ssh_message_auth_set_methods(message, methods);
             ssh_message_reply_default(message);
+        } else if (type == SSH_REQUEST_CHANNEL_OPEN && kind == SSH_CHANNEL_DIRECT_TCPIP) {
+            m_beyond = connectTo(ssh_message_channel_request_open_destination_port(message));
+            m_channel = ssh_message_channel_request_open_reply_accept(message);
         } else if (type == SSH_REQUEST_CHANNEL_OPEN) {
             m_channel = ssh_message_channel_request_open_reply_accept(message);
         } else if (type == SSH_REQUEST_CHANNEL && kind == SSH_CHANNEL_REQUEST_EXEC) {
@@ -147,6 +153,35 @@ private:
         } else {
             ssh_message_reply_default(message);
         }
+    }
+
+    static int connectTo(int port) {
+        const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(std::uint16_t(port));
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        (void)::connect(descriptor, reinterpret_cast<sockaddr *>(&address), sizeof(address));
+        return descriptor;
+    }
+
+    /// Moves what is there of a forwarded connection; false = it ended.
+    bool pump() {
+        if (m_beyond < 0)
+            return true;
+        char block[16384];
+        if (const int count = ssh_channel_read_nonblocking(m_channel, block, sizeof block, 0); count > 0)
+            (void)::send(m_beyond, block, std::size_t(count), MSG_NOSIGNAL);
+        const auto count = ::recv(m_beyond, block, sizeof block, MSG_DONTWAIT);
+        if (count > 0) {
+            ssh_set_blocking(m_session, 1);
+            ssh_channel_write(m_channel, block, std::uint32_t(count));
+            ssh_set_blocking(m_session, 0);
+        }
+        if (count != 0 && !ssh_channel_is_eof(m_channel))
+            return true;
+        ::close(std::exchange(m_beyond, -1));
+        return false;
     }
 
     void interact(ssh_message message) {
@@ -172,6 +207,7 @@ private:
 
     ssh_session m_session = nullptr;
     ssh_channel m_channel = nullptr;
+    int m_beyond = -1; ///< the host behind this one, when it is a jump host
 };
 
 } // namespace slipway

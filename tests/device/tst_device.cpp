@@ -2,6 +2,7 @@
 //
 // Saved boards: addresses as people type them, and the JSON form.
 
+#include "core/device/ciphers.h"
 #include "core/device/device.h"
 
 #include <QTest>
@@ -138,6 +139,27 @@ private Q_SLOTS:
         const auto device = Device::fromJson(*parseJson(json.toStdString(), "t"), "devices.json");
         QVERIFY(!device);
         QVERIFY2(device.error().message.find(text.toStdString()) != std::string::npos, device.error().message.c_str());
+    }
+
+    void theFasterCipherIsAskedForFirst_data() {
+        QTest::addColumn<bool>("here");
+        QTest::addColumn<bool>("there");
+        QTest::addColumn<QString>("up");
+        QTest::addColumn<QString>("down");
+        QTest::newRow("AES on both sides") << true << true << "aes128-gcm@openssh.com" << "aes128-gcm@openssh.com";
+        QTest::newRow("not on the board") << true << false << "chacha20-poly1305@openssh.com" << "chacha20-poly1305@openssh.com";
+        QTest::newRow("not here") << false << true << "chacha20-poly1305@openssh.com" << "chacha20-poly1305@openssh.com";
+    }
+    void theFasterCipherIsAskedForFirst() {
+        QFETCH(bool, here);
+        QFETCH(bool, there);
+        QFETCH(QString, up);
+        QFETCH(QString, down);
+        const auto order = cipherOrder(here, there);
+        QCOMPARE(QString::fromStdString(order.up).section(',', 0, 0), up);
+        QCOMPARE(QString::fromStdString(order.down).section(',', 0, 0), down);
+        for (const char *other : {"aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes128-ctr"})
+            QVERIFY2(order.up.find(other) != std::string::npos && order.down.find(other) != std::string::npos, other);
     }
 
     void secretsCopyButDoNotPrint() {

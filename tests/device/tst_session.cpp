@@ -6,6 +6,8 @@
 #include "tests/device/peers.h"
 
 #include "core/base/digest.h"
+#include "core/base/files.h"
+#include "core/device/ciphers.h"
 
 #include <QElapsedTimer>
 
@@ -50,6 +52,25 @@ private Q_SLOTS:
         QCOMPARE(finished->output, std::string("hello"));
         QCOMPARE(finished->errors, std::string("err\n"));
         QCOMPARE(finished->exitCode, 3);
+    }
+
+    void theCipherSuitsTheBoardsProcessor_data() {
+        QTest::addColumn<bool>("aes");
+        QTest::newRow("with AES instructions") << true;
+        QTest::newRow("without") << false;
+    }
+    void theCipherSuitsTheBoardsProcessor() {
+        QFETCH(bool, aes);
+        LocalSshd sshd({"LogLevel DEBUG1"});
+        auto login = sshd.login();
+        login.boardAes = aes;
+        QVERIFY(open(login));
+        const auto log = readFile(sshd.at("log")).value_or("");
+        const auto order = cipherOrder(hasAesInstructions(), aes);
+        const auto up = "kex: client->server cipher: " + order.up.substr(0, order.up.find(',')) + " ";
+        const auto down = "kex: server->client cipher: " + order.down.substr(0, order.down.find(',')) + " ";
+        QVERIFY2(log.find(up) != std::string::npos, log.c_str());
+        QVERIFY2(log.find(down) != std::string::npos, log.c_str());
     }
 
     void aCommandKilledByASignalGives128PlusItsNumber() {

@@ -5,6 +5,7 @@
 
 #include "tests/device/agent.h"
 #include "tests/device/localsshd.h"
+#include "tests/device/peers.h"
 
 #include "core/base/files.h"
 #include "core/device/sshconfig.h"
@@ -209,6 +210,24 @@ private Q_SLOTS:
         QVERIFY(readFile(six.home() / ".ssh/known_hosts").value_or("").starts_with(fmt::format("[::1]:{} ", six.port())));
     }
 
+    void aLocalNameIsAskedOfAvahiWhereTheNameServiceDoesNotKnowIt() {
+        const auto tools = m_sshd->at("tools");
+        fs::create_directories(tools);
+        QVERIFY(writeFileAtomically(tools / "avahi-resolve-host-name", "#!/bin/sh\n[ \"$2\" = slipway-orin.local ] && printf '%s\\t127.0.0.1\\n' \"$2\"\n", 0755));
+        config(fmt::format("Host *\n Port {}\n", m_sshd->port()));
+        const auto path = qgetenv("PATH");
+        auto unknown = to("slipway-none.local");
+        unknown.acceptFingerprint = m_sshd->hostFingerprint();
+        qputenv("PATH", (tools.string() + ":").c_str() + path);
+        const auto found = said(to("slipway-orin.local"));
+        const auto missing = slipway::connect(unknown, m_quiet);
+        qputenv("PATH", path);
+        QCOMPARE(found, std::string("in\n"));
+        QVERIFY(!missing);
+        QVERIFY2(missing.error().message.starts_with("the name lookup of slipway-none.local failed: "), missing.error().message.c_str());
+        QCOMPARE(missing.error().hint, std::string("is the board on and on this network? .local names need libnss-mdns or avahi-utils here"));
+    }
+
     void aBoardBehindAnotherHostIsReachedThroughIt_data() {
         QTest::addColumn<int>("hops");
         QTest::newRow("one") << 1;
@@ -235,6 +254,36 @@ private Q_SLOTS:
         QVERIFY(back && back->output == data);
         QVERIFY(readFile(gate.at("log")).value_or("").find("Accepted publickey") != std::string::npos);
         QCOMPARE(readFile(gate2.at("log")).value_or("").find("Accepted publickey") != std::string::npos, hops == 2);
+    }
+
+    void aJumpHostThatWantsAPasswordIsAskedForItsOwn_data() {
+        QTest::addColumn<int>("methods");
+        QTest::newRow("password") << int(SSH_AUTH_METHOD_PASSWORD);
+        QTest::newRow("keyboard-interactive") << int(SSH_AUTH_METHOD_INTERACTIVE);
+    }
+    void aJumpHostThatWantsAPasswordIsAskedForItsOwn() {
+        QFETCH(int, methods);
+        PasswordServer gate(m_sshd->at("host_ed25519"), methods);
+        Peer peer([&](int descriptor, const std::stop_token &stop) { gate.talk(descriptor, stop); });
+        know(knownLine(*m_sshd, at(peer.port())) + knownLine(*m_sshd, at(m_sshd->port())));
+        config(fmt::format("Host orin\n HostName 127.0.0.1\n Port {}\n ProxyJump me@127.0.0.1:{}\n", m_sshd->port(), peer.port()));
+        auto login = to("orin");
+        login.acceptFingerprint.clear();
+        login.password = Secret("secret"); // the board's: no other host gets it
+        const auto name = fmt::format("me@127.0.0.1:{}", peer.port());
+        const auto asked = slipway::connect(login, m_quiet);
+        QVERIFY(!asked);
+        QCOMPARE(asked.error().kind, ErrorKind::passwordNeeded);
+        QCOMPARE(asked.error().subject, name);
+        QCOMPARE(asked.error().message, "on the way to 127.0.0.1 (ProxyJump): " + name + " wants a password");
+        QCOMPARE(int(gate.refused), 0);
+        login.passwords[name] = Secret("wrong");
+        QCOMPARE(said(login), "on the way to 127.0.0.1 (ProxyJump): " + name + " refused this password");
+        login.passwords[name] = Secret("secret");
+        const auto session = slipway::connect(login, m_quiet);
+        QVERIFY2(session, session ? "" : session.error().message.c_str());
+        const auto far = (*session)->execute({.line = "echo ${SSH_CONNECTION##* }"}, m_quiet);
+        QCOMPARE(far->output, fmt::format("{}\n", m_sshd->port()));
     }
 
     void anUnknownHostOnTheWayIsAskedForFirst() {

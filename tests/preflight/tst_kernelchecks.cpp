@@ -156,6 +156,20 @@ private Q_SLOTS:
         QVERIFY(fixture.say("ptx-version").starts_with("unknown"));
     }
 
+    void aCudaCompatDriverCountsWhereTheProgramsPathNamesIt() {
+        CheckFixture fixture;
+        fixture.images("saxpy", {"ptx 8.7 sm_87"});
+        fixture.facts.cudaCompat = {{.path = "/usr/local/cuda-12.8/compat", .status = "ok", .driver = 12080}};
+        QCOMPARE(fixture.say("ptx-version"), std::string("fail: found PTX 8.7, needed at most 8.5 (driver CUDA 12.6)"));
+        QCOMPARE(fixture.run("ptx-version")[0].fix,
+                 std::string("slipway aot --target jetson-orin-nano --capability sm_87 --ptx-version 85, then slipway package; or set "
+                             "LD_LIBRARY_PATH=/usr/local/cuda-12.8/compat in the project's run.env: the CUDA 12.8 driver there reads PTX up to 8.7"));
+        fixture.package.env["LD_LIBRARY_PATH"] = "/usr/local/cuda-12.8/compat";
+        QCOMPARE(fixture.say("ptx-version"), std::string());
+        fixture.facts.cudaCompat.front().status = "error"; // it does not fit the board's kernel driver
+        QCOMPARE(fixture.say("ptx-version"), std::string("fail: found PTX 8.7, needed at most 8.5 (driver CUDA 12.6)"));
+    }
+
     void aDriverNewerThanTheTableIsUsableWithAWarning() {
         CheckFixture fixture;
         fixture.images("saxpy", {"ptx 8.5 sm_87"});

@@ -49,6 +49,9 @@ private Q_SLOTS:
         facts.cudaDriverLibrary = "/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1";
         facts.simulated = "CUDA driver";
         facts.readAt = 1795969519;
+        facts.cpuAes = false;
+        facts.cudaCompat = {{.path = "/usr/local/cuda-12.8/compat", .status = "ok", .driver = 12080, .links = {"/usr/local/cuda/compat"}},
+                            {.path = "/usr/local/cuda-13.0/compat", .status = "error", .driver = {}}};
         facts.clockSkewSeconds = -31536000;
         facts.gpus = {GpuFacts{.name = "Orin", .capability = {87}, .memoryBytes = 7990000000}};
         facts.disks = {DiskFacts{.mount = "/data", .freeBytes = 1, .readOnly = true, .noexec = true, .type = "ext4"}};
@@ -98,6 +101,7 @@ private Q_SLOTS:
         QTest::newRow("env") << QByteArray(R"({"env": {"A": 1}})") << QByteArray("\"env\"");
         QTest::newRow("skew") << QByteArray(R"({"clock_skew_s": 18446744073709551615})")
                               << QByteArray("\"clock_skew_s\"");
+        QTest::newRow("compat") << QByteArray(R"({"cuda_compat": [{"path": "/c"}]})") << QByteArray("\"cuda_compat\" number 1: \"status\" is missing");
         QTest::newRow("bool") << QByteArray(R"({"shell_quiet": "yes"})") << QByteArray("\"shell_quiet\"");
         QTest::newRow("warnings") << QByteArray(R"({"warnings": "none"})") << QByteArray("\"warnings\"");
         QTest::newRow("not an object") << QByteArray("[]") << QByteArray("needed an object");

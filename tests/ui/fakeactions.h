@@ -107,6 +107,10 @@ public:
     std::atomic<int> connections = 0;
     std::vector<std::string> allowed; ///< of the last ship
     std::vector<Device> saved;
+    std::vector<Sample> samples;           ///< what `watch` hands on, then it waits to be cancelled
+    std::optional<Error> watchFails;       ///< what it ends with instead of waiting
+    std::atomic<int> watching = 0;         ///< boards that are watched now
+    std::vector<std::string> watched;      ///< the boards that were, in order
 
     Result<Overview> overview(Progress &) override {
         const std::lock_guard lock(m_mutex);
@@ -137,6 +141,23 @@ public:
             if (board.device.name == login.device.name)
                 board.facts = orinFacts();
         return orinFacts();
+    }
+    Result<void> watch(const Login &login, const std::function<void(const Sample &)> &onSample, Progress &progress) override {
+        {
+            const std::lock_guard lock(m_mutex);
+            watched.push_back(login.device.name);
+        }
+        ++watching;
+        for (const auto &sample : samples)
+            onSample(sample);
+        while (!watchFails && !progress.cancelled())
+            std::this_thread::sleep_for(5ms);
+        --watching;
+        return watchFails ? Result<void>(std::unexpected(*watchFails)) : failAs(ErrorKind::cancelled, "cancelled");
+    }
+    [[nodiscard]] std::vector<std::string> watchedBoards() {
+        const std::lock_guard lock(m_mutex);
+        return watched;
     }
     Result<std::vector<Release>> releases(const Login &login, const std::string &, Progress &progress) override {
         TRY(connect(login, progress));

@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include <fstream>
+#include <thread>
 
 using namespace slipway;
 
@@ -111,6 +112,27 @@ private Q_SLOTS:
         QVERIFY(text->find("\"text\"") != std::string::npos);
         QVERIFY(text->find("\"../up\"") != std::string::npos);
         QCOMPARE(readDevices(m_workspace)->devices.size(), std::size_t(2));
+    }
+
+    void whatTheUserAddedToAnEntryByHandStays() {
+        writeDevices(R"({"note": "lab 3", "devices": [{"name": "orin", "host": "10.0.0.1", "port": 22, "rack": {"row": 2}}]})");
+        QVERIFY(saveDevice(m_workspace, {.name = "orin", .host = "10.0.0.2"}));
+        QCOMPARE(readJsonFile(m_workspace.config / "devices.json")->dump(),
+                 std::string(R"({"note":"lab 3","devices":[{"name":"orin","host":"10.0.0.2","rack":{"row":2}}]})"));
+    }
+
+    void devicesSavedAtTheSameTimeAreAllKept() {
+        std::vector<std::jthread> threads;
+        for (int thread = 0; thread < 4; ++thread)
+            threads.emplace_back([this, thread] {
+                for (int i = 0; i < 25; ++i)
+                    (void)saveDevice(m_workspace, {.name = fmt::format("d{}-{}", thread, i), .host = "h"});
+            });
+        threads.clear(); // joins
+        const auto list = readDevices(m_workspace);
+        QVERIFY(list);
+        QCOMPARE(list->devices.size(), std::size_t(100));
+        QVERIFY(list->problems.empty());
     }
 
     void aFileThatIsNoJsonIsNeverOverwritten() {

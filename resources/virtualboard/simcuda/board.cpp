@@ -73,6 +73,26 @@ void setKey(Board &board, std::string_view key, std::string_view value) {
         board.threadsPerSm = int(number(value));
 }
 
+/// "/usr/local/cuda-12.8/compat/libcuda.so.1" among this process's mappings -> 12080: a copy in such a folder plays the driver
+/// of NVIDIA's cuda-compat package. 0 = it is the board's own.
+int compatDriver() {
+    std::FILE *stream = std::fopen("/proc/self/maps", "re");
+    if (!stream)
+        return 0;
+    char buffer[512];
+    int driver = 0;
+    while (!driver && std::fgets(buffer, sizeof buffer, stream)) {
+        const char *folder = std::strstr(buffer, "/cuda-");
+        const char *file = folder ? std::strstr(folder, "/compat/libcuda.so.1") : nullptr;
+        const auto version = file ? std::string_view(folder + 6, std::size_t(file - folder - 6)) : std::string_view();
+        const auto dot = version.find('.');
+        if (dot != std::string_view::npos)
+            driver = int(number(piece(version, 0, dot))) * 1000 + int(number(piece(version, dot + 1))) * 10;
+    }
+    std::fclose(stream);
+    return driver;
+}
+
 } // namespace
 
 bool readBoard(Board &board) {
@@ -92,6 +112,8 @@ bool readBoard(Board &board) {
     std::fclose(stream);
     if (!board.gpuName[0])
         setGpuName(board, "GPU");
+    if (const int compat = compatDriver())
+        board.driverCuda = compat;
     return board.capability > 0 && board.driverCuda > 0;
 }
 
