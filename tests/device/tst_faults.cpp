@@ -157,7 +157,7 @@ private Q_SLOTS:
         QCOMPARE(finished.error().hint, std::string("check that the board is on and reachable, then try again"));
     }
 
-    void noiseInTheMiddleOfASessionEndsItAtOnce() {
+    void noiseInTheMiddleOfASessionEndsItWithinFifteenSeconds() {
         LocalSshd sshd;
         std::atomic<bool> spoil = false;
         Peer peer([&](int client, const std::stop_token &stop) { relay(client, sshd.port(), spoil, stop); });
@@ -175,7 +175,7 @@ private Q_SLOTS:
                                                m_quiet);
         const auto elapsed = timer.elapsed();
         QVERIFY(!finished);
-        QVERIFY2(elapsed < 5000, fmt::format("{} ms: {}", elapsed, finished.error().message).c_str());
+        QVERIFY2(elapsed < 16000, fmt::format("{} ms: {}", elapsed, finished.error().message).c_str());
         QCOMPARE(finished.error().kind, ErrorKind::unreachable);
         QVERIFY2(finished.error().message.starts_with(fmt::format("the connection to 127.0.0.1:{} was lost: ", peer.port())), finished.error().message.c_str());
     }
