@@ -23,6 +23,7 @@ constexpr const char *sourceMark = "slipway-source.cu";
 constexpr const char *ptxMark = "slipway-output.ptx";
 constexpr const char *dependenciesMark = "slipway-dependencies.d";
 constexpr const char *idMark = "51a9ba7551a9ba75";
+constexpr const char *instantiate = "-fpch-instantiate-templates";
 constexpr const char *headersFile = "headers"; // written last: with it a prelude is whole
 constexpr const char *pchFile = "prelude.pch";
 constexpr std::chrono::hours keptUnused{24 * 30};
@@ -115,6 +116,8 @@ Result<void> emitPrelude(Command line, const fs::path &directory, Progress &prog
     TRY(writeFileAtomically(source, "", 0644, Durable::no));
     auto &arguments = line.arguments;
     replace(arguments, "-S", "-emit-pch");
+    // the templates that the headers themselves use are then made once, and not again in each source
+    arguments.insert(arguments.begin() + 1, instantiate);
     replace(arguments, sourceMark, source.string());
     replace(arguments, ptxMark, pch.string());
     replace(arguments, dependenciesMark, dependencies.string());
@@ -158,7 +161,7 @@ Command CudaFiles::addedTo(Command command, bool isClang) const {
 }
 
 Result<std::string> CudaPreludes::keyOf(const Command &line, bool withFlags, Progress &progress) const {
-    std::string text = line.program;
+    std::string text = line.program + "\n" + instantiate;
     for (const auto &argument : line.arguments) {
         if (withFlags || !argument.starts_with("-fdebug-compilation-dir=")) // flags may be relative to the project
             text += "\n" + argument;
