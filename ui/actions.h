@@ -80,6 +80,12 @@ struct VirtualBoardAsk {
 
 /// Everything the window can ask for. Each call blocks and runs on a job's thread, several at a time; none touches a widget.
 /// Questions to the user come back as errors of their kinds (host key, password, passphrase): the window asks, changes the
+/// What became of a package that was to be fixed.
+struct FixOutcome {
+    std::vector<std::string> done; ///< in words: "strip library paths of this machine from bin/app"; empty = nothing could be
+    Verdict verdict;               ///< of the package as it is now
+};
+
 /// Login and calls again. app/gui composes the engine behind it; tests have a fake.
 class Actions {
 public:
@@ -107,6 +113,8 @@ public:
     /// Whether a folder that was dropped is a package; else it is taken for a project.
     [[nodiscard]] virtual Result<bool> isPackage(const fs::path &folder, Progress &progress) = 0;
     [[nodiscard]] virtual Result<Verdict> preflight(const fs::path &package, const Against &against, Progress &progress) = 0;
+    /// Checks, does what is safe (conf/env, library paths of this machine, modes), and checks again.
+    [[nodiscard]] virtual Result<FixOutcome> fixPackage(const fs::path &package, const Against &against, Progress &progress) = 0;
 
     [[nodiscard]] virtual Result<SysrootPlan> planSysroot(const Login &login, Progress &progress) = 0;
     [[nodiscard]] virtual Result<Sysroot> syncSysroot(const Login &login, const fs::path &destination, Progress &progress) = 0;

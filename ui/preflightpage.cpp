@@ -39,7 +39,7 @@ std::string nameOf(const QString &data) { return data.section(':', 1).toStdStrin
 
 PreflightPage::PreflightPage(Boards &boards, JobModel &model, QWidget *parent)
     : QWidget(parent), m_boards(boards), m_package(new QLineEdit), m_against(new QComboBox), m_check(button(tr("&Check"), "preflight")),
-      m_copy(button(tr("Copy as &text"), "copy")), m_banner(new Banner), m_job(new JobView(boards.jobs(), model)), m_filters(new QButtonGroup(this)),
+      m_fix(button(tr("&Fix what is safe"), "fix")), m_copy(button(tr("Copy as &text"), "copy")), m_banner(new Banner), m_job(new JobView(boards.jobs(), model)), m_filters(new QButtonGroup(this)),
       m_model(new FindingModel(this)), m_sorted(new FindingFilter(this)), m_table(nullptr),
       m_split(new QSplitter), m_details(new FindingDetails), m_twin(new CommandTwin) {
     build();
@@ -57,6 +57,7 @@ PreflightPage::PreflightPage(Boards &boards, JobModel &model, QWidget *parent)
             chooseFactsFile();
     });
     connect(m_check, &QPushButton::clicked, this, &PreflightPage::check);
+    connect(m_fix, &QPushButton::clicked, this, &PreflightPage::fix);
     connect(m_copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(verdictText(m_verdict)); });
     fillAgainst();
     m_package->setText(qs(m_boards.settings().value("package")));
@@ -126,6 +127,9 @@ QLayout *PreflightPage::buildFilters() {
     for (const auto status : filterOrder)
         add(statusWord(status), int(status))->setIcon(statusIcon(status));
     bar->addStretch();
+    m_fix->setObjectName("fixSafe");
+    m_fix->setToolTip(tr("Writes conf/env as the cache needs it, strips library paths of this machine, sets modes and line ends; then checks again"));
+    bar->addWidget(m_fix);
     bar->addWidget(m_copy);
     connect(m_filters, &QButtonGroup::idClicked, this, [this](int id) {
         m_sorted->show(id < 0 ? std::nullopt : std::optional(Status(id)));
@@ -183,29 +187,52 @@ void PreflightPage::inputsChanged() {
     m_check->setEnabled(!package.isEmpty() && !(kind == "facts" && m_factsFile.isEmpty()));
     m_check->setText(m_hasVerdict ? tr("Re-&check") : tr("&Check"));
     m_copy->setEnabled(m_hasVerdict);
+    m_fix->setEnabled(m_hasVerdict && m_check->isEnabled() && (m_verdict.status == Status::fail || m_verdict.status == Status::warn));
     m_twin->setCommand({"slipway", "preflight", package.isEmpty() ? "PACKAGE" : package.toStdString(), "--" + kind.toStdString(), nameOf(against)});
 }
 
-void PreflightPage::check() {
+template <typename T>
+void PreflightPage::start(const QString &title, std::function<Result<T>(const fs::path &, const Against &, Progress &)> operation,
+                          std::function<void(const Result<T> &)> take) {
     const auto against = m_against->currentData().toString();
     const fs::path package = m_package->text().trimmed().toStdString();
+    m_boards.settings().setValue("package", package.string());
+    const JobSpec spec{.title = title.arg(qs(package.filename().string())), .slot = "preflight"};
+    if (kindOf(against) == "device") {
+        m_job->follow(m_boards.run<T>(nameOf(against), spec, [=](const Login &login, Progress &progress) {
+            return operation(package, AgainstBoard{login}, progress);
+        }, this, take));
+        return;
+    }
+    const Against evidence = kindOf(against) == "target" ? Against(AgainstTarget{nameOf(against)}) : Against(AgainstFacts{m_factsFile.toStdString()});
+    m_job->follow(m_boards.jobs().start<T>(spec, [=](Progress &progress) { return operation(package, evidence, progress); }, this, take));
+}
+
+void PreflightPage::check() {
     if (!m_check->isEnabled())
         return;
-    m_boards.settings().setValue("package", package.string());
-    const JobSpec spec{.title = tr("Pre-flight of %1").arg(qs(package.filename().string())), .slot = "preflight"};
-    const auto take = [this](const Result<Verdict> &verdict) { verdict ? showVerdict(*verdict) : showError(verdict.error()); };
-    const auto actions = m_boards.actions();
     m_banner->show(Tone::busy, "running", tr("Checking…"));
-    int id = 0;
-    if (kindOf(against) == "device") {
-        id = m_boards.run<Verdict>(nameOf(against), spec, [=](const Login &login, Progress &progress) {
-            return actions->preflight(package, AgainstBoard{login}, progress);
-        }, this, take);
-    } else {
-        const Against evidence = kindOf(against) == "target" ? Against(AgainstTarget{nameOf(against)}) : Against(AgainstFacts{m_factsFile.toStdString()});
-        id = m_boards.jobs().start<Verdict>(spec, [=](Progress &progress) { return actions->preflight(package, evidence, progress); }, this, take);
-    }
-    m_job->follow(id);
+    const auto actions = m_boards.actions();
+    start<Verdict>(tr("Pre-flight of %1"),
+                   [=](const fs::path &package, const Against &against, Progress &progress) { return actions->preflight(package, against, progress); },
+                   [this](const Result<Verdict> &verdict) { verdict ? showVerdict(*verdict) : showError(verdict.error()); });
+}
+
+void PreflightPage::fix() {
+    m_banner->show(Tone::busy, "running", tr("Fixing what is safe…"));
+    const auto actions = m_boards.actions();
+    start<FixOutcome>(tr("Fix of %1"),
+                      [=](const fs::path &package, const Against &against, Progress &progress) { return actions->fixPackage(package, against, progress); },
+                      [this](const Result<FixOutcome> &outcome) { outcome ? showFixed(*outcome) : showError(outcome.error()); });
+}
+
+void PreflightPage::showFixed(const FixOutcome &outcome) {
+    showVerdict(outcome.verdict);
+    QStringList done;
+    for (const auto &text : outcome.done)
+        done << qs(text);
+    const auto said = done.isEmpty() ? tr("Nothing here can be fixed by itself: each row says how to.") : tr("Fixed: %1.").arg(done.join("; "));
+    showBanner(said);
 }
 
 void PreflightPage::showError(const Error &error) {
@@ -216,13 +243,17 @@ void PreflightPage::showError(const Error &error) {
         m_banner->show(Tone::bad, "fail", tr("Not checked: %1").arg(qs(error.message)), sentence(qs(error.hint)));
 }
 
+void PreflightPage::showBanner(const QString &below) {
+    constexpr const char *icons[] = {"pass", "pass", "warn", "unknown", "fail"};
+    const auto tone = m_verdict.status == Status::skipped ? Tone::good : statusTone(m_verdict.status);
+    m_banner->show(tone, icons[int(m_verdict.status)], headline(m_verdict), below);
+}
+
 void PreflightPage::showVerdict(const Verdict &verdict) {
     m_job->follow(0);
     m_hasVerdict = true;
     m_verdict = verdict;
-    constexpr const char *icons[] = {"pass", "pass", "warn", "unknown", "fail"};
-    const auto tone = verdict.status == Status::skipped ? Tone::good : statusTone(verdict.status);
-    m_banner->show(tone, icons[int(verdict.status)], headline(verdict), tr("Checked against %1.").arg(qs(verdict.factsSource)));
+    showBanner(tr("Checked against %1.").arg(qs(verdict.factsSource)));
     const auto before = selected() ? *selected() : Finding{};
     m_model->setRows(verdict.findings);
     const bool noneNeeded = std::ranges::all_of(verdict.findings, [](const Finding &finding) { return finding.needed.empty(); });

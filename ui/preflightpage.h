@@ -55,11 +55,21 @@ private:
     void selectFinding(const std::string &id, const std::string &subject);
     [[nodiscard]] const Finding *selected() const;
     void showError(const Error &error);
+    /// Does what is safe, and shows the verdict after it.
+    void fix();
+    void showFixed(const FixOutcome &outcome);
+    /// What the verdict is, and a line below it.
+    void showBanner(const QString &below);
+    /// Starts `operation` on the package against what is chosen; `take` gets its result.
+    template <typename T>
+    void start(const QString &title, std::function<Result<T>(const fs::path &, const Against &, Progress &)> operation,
+               std::function<void(const Result<T> &)> take);
 
     Boards &m_boards;
     QLineEdit *m_package;
     QComboBox *m_against;
     QPushButton *m_check;
+    QPushButton *m_fix;
     QPushButton *m_copy;
     Banner *m_banner;
     JobView *m_job;

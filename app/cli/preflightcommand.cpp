@@ -60,21 +60,14 @@ Result<Evidence> evidenceOf(Context &context, const Options &options, const Pack
 /// Performs what is safe, and says each; returns whether anything was done.
 Result<bool> fix(Context &context, const Options &options, Package &package, const Evidence &evidence, const Verdict &verdict, Progress &progress) {
     std::optional<AssembleRequest> rebuild;
-    if (!options.project.empty()) {
-        if (!evidence.target)
-            return failAs(ErrorKind::usage, "--fix cannot rebuild: it is not known which kind of board this is");
-        rebuild = AssembleRequest{.project = TRY(Project::open(absolutePath(options.project))), .target = *evidence.target, .facts = evidence.facts,
-                                  .catalog = evidence.catalog, .workspace = context.workspace,
-                                  .tools = findKernelTools(context.workspace.bin, context.workspace.resources), .sysroot = evidence.sysroot};
-    }
-    const auto remedies = remediesFor(verdict, package, evidence, rebuild);
-    for (const auto &remedy : remedies) {
-        TRY_IN(remedy.perform(progress), remedy.id);
-        std::fputs(fmt::format("fixed: {}\n", remedy.description).c_str(), stderr);
-    }
-    if (remedies.empty())
-        std::fputs("nothing here can be fixed by itself\n", stderr);
-    return !remedies.empty();
+    if (!options.project.empty())
+        rebuild = TRY(rebuildFrom(absolutePath(options.project), evidence, context.workspace));
+    const auto done = TRY(performRemedies(remediesFor(verdict, package, evidence, rebuild), progress));
+    for (const auto &text : done)
+        std::fputs(fmt::format("fixed: {}\n", text).c_str(), stderr);
+    if (done.empty())
+        std::fputs(verdict.status == Status::pass ? "nothing is wrong\n" : "nothing here can be fixed by itself\n", stderr);
+    return !done.empty();
 }
 
 Result<int> run(Context &context, const Options &options, Progress &progress) {

@@ -25,6 +25,7 @@ public:
     Result<ShipOutcome> ship(const Login &login, const ShipAsk &ask, std::optional<Verdict> &verdict, Progress &progress) override;
     Result<bool> isPackage(const fs::path &folder, Progress &progress) override;
     Result<Verdict> preflight(const fs::path &package, const Against &against, Progress &progress) override;
+    Result<FixOutcome> fixPackage(const fs::path &package, const Against &against, Progress &progress) override;
 
     Result<SysrootPlan> planSysroot(const Login &login, Progress &progress) override;
     Result<Sysroot> syncSysroot(const Login &login, const fs::path &destination, Progress &progress) override;
@@ -36,6 +37,8 @@ public:
 private:
     /// The target of a device: as saved, else what `facts` point to.
     [[nodiscard]] Result<Target> targetOf(const Device &device, const std::optional<BoardFacts> &facts) const;
+    /// What is known of the board; `session` is opened when it is a live one, and must outlive the evidence.
+    [[nodiscard]] Result<Evidence> evidenceOf(const Package &package, const Against &against, std::unique_ptr<Session> &session, Progress &progress);
 
     Workspace m_workspace;
     Catalog m_catalog;

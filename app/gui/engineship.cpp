@@ -3,8 +3,11 @@
 // Shipping and pre-flight: the same operations as `slipway ship` and `slipway preflight`.
 
 #include "app/gui/engine.h"
+#include "core/deploy/remedy.h"
 #include "core/preflight/gather.h"
 #include "core/workspace/boards.h"
+
+#include <ctime>
 
 namespace slipway::gui {
 
@@ -77,11 +80,9 @@ Result<bool> Engine::isPackage(const fs::path &folder, Progress &progress) {
     return package || package.error().kind != ErrorKind::usage; // a package that is broken is one: pre-flight says what is wrong
 }
 
-Result<Verdict> Engine::preflight(const fs::path &directory, const Against &against, Progress &progress) {
-    const auto package = TRY(Package::open(directory, progress));
+Result<Evidence> Engine::evidenceOf(const Package &package, const Against &against, std::unique_ptr<Session> &session, Progress &progress) {
     EvidenceRequest request{.package = package, .catalog = m_catalog, .facts = {}, .profileOnly = false, .factsSource = {}, .target = {}, .dest = {},
                             .device = {}, .session = nullptr, .workspace = m_workspace};
-    std::unique_ptr<Session> session;
     if (const auto *board = std::get_if<AgainstBoard>(&against)) {
         session = TRY(connect(board->login, progress));
         request.device = board->login.device;
@@ -91,14 +92,33 @@ Result<Verdict> Engine::preflight(const fs::path &directory, const Against &agai
         request.session = session.get();
     } else if (const auto *file = std::get_if<AgainstFacts>(&against)) {
         request.facts = TRY(BoardFacts::fromJson(TRY(readJsonFile(file->file)), file->file.string()));
-        request.factsSource = file->file.string();
+        request.factsSource = savedFactsSource(file->file.string(), request.facts, long(std::time(nullptr)));
     } else {
         request.target = std::get<AgainstTarget>(against).id;
         request.facts = m_catalog.profileFacts(TRY(m_catalog.target(request.target)));
         request.profileOnly = true;
         request.factsSource = "profile " + request.target;
     }
-    return slipway::preflight(TRY(gatherEvidence(request)), progress);
+    return gatherEvidence(request);
+}
+
+Result<Verdict> Engine::preflight(const fs::path &directory, const Against &against, Progress &progress) {
+    std::unique_ptr<Session> session;
+    const auto package = TRY(Package::open(directory, progress));
+    return slipway::preflight(TRY(evidenceOf(package, against, session, progress)), progress);
+}
+
+Result<FixOutcome> Engine::fixPackage(const fs::path &directory, const Against &against, Progress &progress) {
+    std::unique_ptr<Session> session;
+    auto package = TRY(Package::open(directory, progress));
+    auto evidence = TRY(evidenceOf(package, against, session, progress));
+    FixOutcome outcome{.done = {}, .verdict = TRY(slipway::preflight(evidence, progress))};
+    outcome.done = TRY(performRemedies(remediesFor(outcome.verdict, package, evidence, {}), progress));
+    if (outcome.done.empty())
+        return outcome;
+    evidence.package = TRY(Package::open(directory, progress));
+    outcome.verdict = TRY(slipway::preflight(std::move(evidence), progress));
+    return outcome;
 }
 
 } // namespace slipway::gui

@@ -50,6 +50,11 @@ Result<Json> parseJson(std::string_view text, std::string_view what, int deepest
         if (const auto colon = why.rfind(": "); colon != std::string_view::npos)
             why.remove_prefix(colon + 2);
         return fail("{}: {}: {}", what, place(text, error.byte > 0 ? error.byte - 1 : 0), printable(why));
+    } catch (const Json::out_of_range &error) { // a number that no double holds, 1e999, is no error of the syntax
+        std::string_view why = error.what();
+        if (const auto end = why.find("] "); end != std::string_view::npos)
+            why.remove_prefix(end + 2);
+        return fail("{}: {}", what, printable(why));
     }
 }
 

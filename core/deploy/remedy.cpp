@@ -133,4 +133,31 @@ std::vector<Remedy> remediesFor(const Verdict &verdict, Package &package, const 
     return remedies;
 }
 
+Result<AssembleRequest> rebuildFrom(const fs::path &project, const Evidence &evidence, const Workspace &workspace) {
+    if (!evidence.target)
+        return std::unexpected(Error{.kind = ErrorKind::usage,
+                                     .message = "the package cannot be rebuilt: it is not known which kind of board this is",
+                                     .hint = "name it with --target"});
+    return AssembleRequest{.project = TRY(Project::open(project)),
+                           .target = *evidence.target,
+                           .facts = evidence.facts,
+                           .catalog = evidence.catalog,
+                           .workspace = workspace,
+                           .tools = findKernelTools(workspace.bin, workspace.resources, workspace.cudaPreludeDirectory()),
+                           .sysroot = evidence.sysroot,
+                           .ptx = {},
+                           .options = {},
+                           .force = false,
+                           .destination = {}};
+}
+
+Result<std::vector<std::string>> performRemedies(const std::vector<Remedy> &remedies, Progress &progress) {
+    std::vector<std::string> done;
+    for (const auto &remedy : remedies) {
+        TRY_IN(remedy.perform(progress), remedy.id);
+        done.push_back(remedy.description);
+    }
+    return done;
+}
+
 } // namespace slipway

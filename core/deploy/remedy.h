@@ -26,4 +26,11 @@ struct Remedy {
 [[nodiscard]] std::vector<Remedy> remediesFor(const Verdict &verdict, Package &package, const Evidence &evidence,
                                               const std::optional<AssembleRequest> &rebuild);
 
+/// How a project is compiled and packed again for the board that the evidence is about. Usage error: it is not known which kind
+/// of board that is.
+[[nodiscard]] Result<AssembleRequest> rebuildFrom(const fs::path &project, const Evidence &evidence, const Workspace &workspace);
+
+/// Performs remedies in their order; returns what each did, in words. Ends at the first that fails, which the error names.
+[[nodiscard]] Result<std::vector<std::string>> performRemedies(const std::vector<Remedy> &remedies, Progress &progress);
+
 } // namespace slipway

@@ -37,16 +37,16 @@ Result<ShipOutcome> ship(Session &session, const ShipRequest &request, std::opti
     const auto &package = assembled.package;
 
     // Prove that it will run there, before a byte is sent.
-    const auto evidence = TRY(gatherEvidence({.package = package,
-                                              .catalog = request.catalog,
-                                              .facts = facts,
-                                              .factsSource = request.device.name + ", now",
-                                              .target = request.target.id,
-                                              .dest = package.manifest.dest,
-                                              .device = request.device,
-                                              .session = &session,
-                                              .workspace = request.workspace}));
-    verdict = TRY(preflight(evidence, progress));
+    auto evidence = TRY(gatherEvidence({.package = package,
+                                        .catalog = request.catalog,
+                                        .facts = facts,
+                                        .factsSource = request.device.name + ", now",
+                                        .target = request.target.id,
+                                        .dest = package.manifest.dest,
+                                        .device = request.device,
+                                        .session = &session,
+                                        .workspace = request.workspace}));
+    verdict = TRY(preflight(std::move(evidence), progress));
     if (const auto blocking = TRY(blockingChecks(*verdict, request.allow)); !blocking.empty())
         return std::unexpected(stoppedBy(*verdict, blocking));
 

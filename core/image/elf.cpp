@@ -78,6 +78,7 @@ private:
     std::string_view m_strings; ///< DT_STRTAB
     bool m_isPie = false;
     bool m_isDynamic = false;
+    bool m_isDynamicCut = false; ///< a dynamic segment lies behind the end of the file
     const Section *m_symbols = nullptr;
     const Section *m_symbolVersions = nullptr;
     std::map<unsigned, std::size_t> m_versionOfIndex; ///< index in .gnu.version -> place in m_image.versions
@@ -115,6 +116,7 @@ void ElfReader<ElfType>::readSegments(const Elf &elf) {
         const std::uint64_t size = segment.p_filesz;
         if (offset > m_bytes.size() || size > m_bytes.size() - offset) {
             damage("a segment lies behind the end of the file: it is truncated");
+            m_isDynamicCut = m_isDynamicCut || segment.p_type == llvm::ELF::PT_DYNAMIC;
             continue;
         }
         m_isDynamic = m_isDynamic || segment.p_type == llvm::ELF::PT_DYNAMIC;
@@ -164,7 +166,7 @@ void ElfReader<ElfType>::addDynamic(std::int64_t tag, std::uint64_t value) {
 
 template <typename ElfType>
 void ElfReader<ElfType>::readDynamic(const Elf &elf) {
-    if (!m_isDynamic)
+    if (!m_isDynamic || m_isDynamicCut) // LLVM does not check whether the segment lies in the file
         return;
     auto entries = elf.dynamicEntries();
     if (!entries)

@@ -9,6 +9,7 @@
 #include "core/kernel/records.h"
 
 #include <algorithm>
+#include <mutex>
 #include <sys/stat.h>
 
 namespace slipway {
@@ -135,11 +136,16 @@ Result<KernelCache> KernelCache::read(const fs::path &directory, Progress &progr
             .message = fmt::format("{} is not a directory (needed a kernel cache)", printable(directory.string())),
             .hint = "slipway aot makes one"});
     auto drafts = TRY(list(directory));
+    auto step = progress.step("read kernels", drafts.size(), Event::Unit::kernels);
+    std::mutex counting;
     inParallel(drafts.size(), 0, progress, [&](std::size_t index) {
         readFacts(drafts[index]);
+        const std::lock_guard lock(counting);
+        step.advance();
         return true;
     });
     TRY(progress.checkpoint());
+    step.done();
     attachRecords(drafts, directory);
     remarkDuplicates(drafts);
     KernelCache cache{.directory = directory, .entries = {}};

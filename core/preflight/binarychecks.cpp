@@ -5,7 +5,6 @@
 
 #include "core/preflight/binarychecks.h"
 
-#include "core/base/process.h"
 #include "core/base/text.h"
 #include "core/preflight/kernelgroups.h"
 
@@ -25,11 +24,6 @@ std::optional<std::string> boardArch(const Evidence &evidence) {
     if (evidence.facts.arch)
         return evidence.facts.arch;
     return evidence.target ? std::optional(evidence.target->arch) : std::nullopt;
-}
-
-/// The loader that the distributions of Jetson, Spark and PCs have at this path (ABI supplement of each machine).
-std::string usualInterpreter(std::string_view arch) {
-    return arch == "aarch64" ? "/lib/ld-linux-aarch64.so.1" : arch == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "";
 }
 
 std::optional<Finding> archOf(const ShippedElf &shipped, const std::string &arch) {
@@ -119,6 +113,10 @@ bool isBoardPath(std::string_view path) {
 
 } // namespace
 
+std::string usualInterpreter(std::string_view arch) {
+    return arch == "aarch64" ? "/lib/ld-linux-aarch64.so.1" : arch == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "";
+}
+
 bool isPathForBoards(std::string_view piece) {
     return !piece.empty() && !hasStubs(piece) && isBoardPath(piece);
 }
@@ -196,41 +194,6 @@ std::vector<Finding> checkRpath(const Evidence &evidence, Progress &) {
                     shipped.path)));
     }
     return findings;
-}
-
-std::vector<Finding> checkRehearsal(const Evidence &evidence, Progress &progress) {
-    if (!evidence.sysroot)
-        return skippedBecause("there is no sysroot of the board: slipway sysroot sync DEVICE");
-    const auto arch = boardArch(evidence).value_or("aarch64");
-    const auto emulator = findProgram("qemu-" + arch + "-static");
-    const auto loader = evidence.sysroot->path.string() + usualInterpreter(arch);
-    std::error_code ignored;
-    if (!emulator || !fs::exists(loader, ignored))
-        return skippedBecause(!emulator ? "qemu-" + arch + "-static is not installed here"
-                                        : "the sysroot has no " + usualInterpreter(arch));
-    std::vector<Finding> findings;
-    bool tried = false;
-    for (const auto &shipped : evidence.elves) {
-        if (shipped.elf.interpreter.empty() || shipped.elf.machine != arch || progress.cancelled())
-            continue;
-        tried = true;
-        const auto finished = run({.program = emulator->string(),
-                                   .arguments = {"-L", evidence.sysroot->path.string(), loader, "--list",
-                                                 (evidence.package.directory / shipped.path).string()},
-                                   .timeout = std::chrono::seconds(30)},
-                                  progress);
-        if (!finished)
-            findings.push_back(notKnown(shipped.path, finished.error().message, "try it on the board"));
-        else if (finished->exitCode != 0 || finished->output.find("not found") != std::string::npos)
-            findings.push_back(
-                {.status = Status::warn,
-                 .subject = shipped.path,
-                 .found = printable(trimmed(finished->errors.empty() ? finished->output : finished->errors)),
-                 .needed = "every library and symbol version in the sysroot",
-                 .why = "the board's own loader, run under emulation, does not resolve it there",
-                 .fix = "sync the sysroot again: slipway sysroot sync DEVICE"});
-    }
-    return tried ? findings : skippedBecause("no dynamically linked program in the package");
 }
 
 } // namespace slipway

@@ -16,6 +16,10 @@ namespace slipway {
 [[nodiscard]] std::vector<Finding> checkRpath(const Evidence &evidence, Progress &progress);
 [[nodiscard]] std::vector<Finding> checkRehearsal(const Evidence &evidence, Progress &progress);
 
+/// The loader that the distributions of Jetson, Spark and PCs have at this path (ABI supplement of each machine); empty =
+/// not known for that machine.
+[[nodiscard]] std::string usualInterpreter(std::string_view arch);
+
 /// Whether one piece of an RPATH is fit for a board: $ORIGIN or a folder of its own system, no stubs.
 [[nodiscard]] bool isPathForBoards(std::string_view piece);
 

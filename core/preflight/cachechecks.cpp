@@ -7,6 +7,7 @@
 #include "core/kernel/parallel.h"
 #include "core/preflight/kernelchecks.h"
 #include "core/preflight/kernelgroups.h"
+#include "core/preflight/passtexts.h"
 
 #include <algorithm>
 #include <set>
@@ -60,23 +61,27 @@ void inspect(const ShippedImage &shipped, std::vector<Finding> &findings) {
         add(findings, path, "no kernel in it", "at least one .entry", "there is nothing to launch");
 }
 
-/// What ptxas says of one PTX file for the target; nothing = it takes it, or does not know enough to judge.
-std::optional<std::string> assemble(const Evidence &evidence, const std::string &path, Capability device,
-                                    Progress &progress) {
+/// What ptxas says of one PTX file.
+struct Assembled {
+    bool judged = false; ///< it took or refused the text; false = it does not know enough to judge
+    std::string refused; ///< why; empty = it took it
+};
+
+Assembled assemble(const Evidence &evidence, const std::string &path, Capability device, Progress &progress) {
     const Command command{.program = evidence.ptxas.string(),
                           .arguments = {"-arch=" + device.sm(), "--output-file", "/dev/null",
                                         (evidence.package.directory / path).string()},
                           .timeout = std::chrono::seconds(60)};
     const auto finished = run(command, progress);
     if (!finished || finished->exitCode == 0)
-        return std::nullopt;
+        return {.judged = finished.has_value(), .refused = {}};
     // A ptxas that is older than the text, or that no longer (or not yet) knows the GPU, proves nothing.
     for (const auto *cannotJudge : {"is not defined for option 'gpu-name'", "Unsupported .version"}) {
         if (finished->errors.find(cannotJudge) != std::string::npos)
-            return std::nullopt;
+            return {};
     }
     const auto said = lines(finished->errors);
-    return said.empty() ? "exit status " + std::to_string(finished->exitCode) : printable(said.front());
+    return {.judged = true, .refused = said.empty() ? "exit status " + std::to_string(finished->exitCode) : printable(said.front())};
 }
 
 /// Only what the other checks leave standing: PTX that is whole and meant for this GPU.
@@ -85,34 +90,57 @@ bool isAssemblable(const Evidence &evidence, const ShippedImage &shipped, Capabi
            evidence.catalog.isa.ptxRuns(*shipped.image->target, device).yes && shipped.image->unresolved.empty();
 }
 
-/// ptxas takes tens of milliseconds a kernel: of thousands that were never assembled, these many are asked.
-constexpr std::size_t mostAssembled = 200;
+/// PTX that nobody assembled for the device yet, in the order of the cache.
+std::vector<const ShippedImage *> unassembled(const Evidence &evidence, Capability device) {
+    std::vector<const ShippedImage *> images;
+    for (const auto &kernel : evidence.kernels) {
+        // A cubin for this GPU beside the text was made from it by ptxas already.
+        const bool assembled = std::any_of(kernel.images.begin(), kernel.images.end(), [&](const auto &s) {
+            return s.image && s.image->kind == ImageKind::cubin && s.image->target && s.image->target->number == device.number;
+        });
+        for (const auto &shipped : kernel.images) {
+            if (!assembled && isAssemblable(evidence, shipped, device))
+                images.push_back(&shipped);
+        }
+    }
+    return images;
+}
 
+/// ptxas takes tens of milliseconds a kernel: of more than the first number, the second one is asked, spread over all.
+constexpr std::size_t allUpTo = 200;
+constexpr std::size_t sampleOfMany = 16;
+
+std::vector<const ShippedImage *> sampleOf(const std::vector<const ShippedImage *> &images) {
+    if (images.size() <= allUpTo)
+        return images;
+    std::vector<const ShippedImage *> sample;
+    for (std::size_t i = 0; i < sampleOfMany; ++i)
+        sample.push_back(images[i * images.size() / sampleOfMany]);
+    return sample;
+}
+
+/// Asks ptxas; when it had nothing to say against any image, the one finding says what it was asked.
 void assembleAll(const Evidence &evidence, Progress &progress, std::vector<Finding> &findings) {
     const auto device = evidence.capability();
     if (evidence.ptxas.empty() || !device)
         return;
-    std::vector<const ShippedImage *> asked;
-    for (const auto &kernel : evidence.kernels) {
-        // A cubin for this GPU beside the text was made from it by ptxas already.
-        const bool assembled = std::any_of(kernel.images.begin(), kernel.images.end(), [&](const auto &s) {
-            return s.image && s.image->kind == ImageKind::cubin && s.image->target && s.image->target->number == device->number;
-        });
-        for (const auto &shipped : kernel.images) {
-            if (!assembled && asked.size() < mostAssembled && isAssemblable(evidence, shipped, *device))
-                asked.push_back(&shipped);
-        }
-    }
-    std::vector<std::optional<std::string>> answers(asked.size());
+    const auto images = unassembled(evidence, *device);
+    const auto asked = sampleOf(images);
+    std::vector<Assembled> answers(asked.size());
     inParallel(asked.size(), 0, progress, [&](std::size_t i) {
         answers[i] = assemble(evidence, asked[i]->path, *device, progress);
         return true;
     });
     for (std::size_t i = 0; i < asked.size(); ++i) {
-        if (answers[i])
-            add(findings, asked[i]->path, *answers[i], fmt::format("PTX that ptxas assembles for {}", device->sm()),
+        if (!answers[i].refused.empty())
+            add(findings, asked[i]->path, answers[i].refused, fmt::format("PTX that ptxas assembles for {}", device->sm()),
                 fmt::format("{} uses the same compiler as the board's driver", evidence.ptxas.filename().string()));
     }
+    const auto took = std::count_if(answers.begin(), answers.end(), [](const auto &a) { return a.judged; });
+    if (findings.empty() && !asked.empty())
+        findings.push_back({.status = Status::pass,
+                            .subject = "package",
+                            .found = fmt::format("{}; ptxas assembled {} of {} for {}", passedKernelIntegrity(evidence), took, images.size(), device->sm())});
 }
 
 } // namespace

@@ -73,7 +73,10 @@ Json Verdict::toJson() const {
                         {"needed", finding.needed},
                         {"why", finding.why},
                         {"fix", finding.fix}});
-    return {{"verdict", statusName(status)}, {"checks", list}};
+    Json facts{{"source", factsSource}, {"read_at", nullptr}};
+    if (factsReadAt)
+        facts["read_at"] = *factsReadAt;
+    return {{"verdict", statusName(status)}, {"facts", facts}, {"checks", list}};
 }
 
 Result<std::vector<std::string>> blockingChecks(const Verdict &verdict, const std::vector<std::string> &allow) {

@@ -24,7 +24,8 @@ struct Finding {
 struct Check {
     const char *id;
     const char *title; ///< for people: "PTX version accepted by the driver"
-    /// What is wrong, or what could not be checked; nothing = pass. `id` of the findings is filled in by preflight().
+    /// What is wrong, or what could not be checked; nothing (or one `pass` with its own text) = pass. `id` of the findings is
+    /// filled in by preflight().
     std::vector<Finding> (*run)(const Evidence &, Progress &);
     /// What was found when nothing is wrong: "7 kernels for sm_87".
     std::string (*passed)(const Evidence &);
@@ -40,12 +41,13 @@ struct Verdict {
     Status status = Status::pass;  ///< pass, warn, unknown or fail: the worst of the findings (skipped counts as pass)
     std::vector<Finding> findings; ///< at least one for each check
     std::string factsSource;
+    std::optional<long> factsReadAt; ///< Unix time at which the facts were read from a board; absent = of a profile, or not known
     [[nodiscard]] Json toJson() const;
 };
 
 /// Runs every check; one that finds nothing gives one `pass` or `skipped` finding, none hides another. Errors:
 /// cancelled.
-[[nodiscard]] Result<Verdict> preflight(const Evidence &evidence, Progress &progress);
+[[nodiscard]] Result<Verdict> preflight(Evidence evidence, Progress &progress);
 
 /// The checks that failed and that `allow` ("Deploy anyway", by id) does not cover, each once. Usage errors: an id that
 /// is no check, and one that must never be allowed (`Check::hard`).

@@ -102,6 +102,20 @@ std::optional<UnsoundFile> unsound(const Package &package, const PackagedFile &f
     return std::nullopt;
 }
 
+ShippedElf readShippedElf(const Package &package, const std::string &path) {
+    ShippedElf shipped{.path = path};
+    auto elf = readElfFile(package.directory / path);
+    if (elf)
+        shipped.elf = std::move(*elf);
+    else
+        shipped.elf.damage.push_back(elf.error().message);
+    if (shipped.elf.hasFatbin && shipped.elf.machine != "cuda") {
+        if (auto fatbins = fatbinsInElfFile(package.directory / path))
+            shipped.fatbins = std::move(*fatbins);
+    }
+    return shipped;
+}
+
 bool looksLikeElf(const fs::path &file) {
     const auto head = readHead(file, 4);
     return head && *head == "\x7f"
@@ -151,24 +165,19 @@ std::vector<UnsoundFile> takeUnsoundFiles(Package &package) {
 }
 
 Result<std::vector<ShippedElf>> readShippedElves(const Package &package, Progress &progress) {
+    const auto &files = package.manifest.files;
+    std::vector<std::optional<ShippedElf>> read(files.size());
+    inParallel(files.size(), 0, progress, [&](std::size_t i) {
+        const auto &path = files[i].path;
+        if (!path.starts_with("cache/") && isInsidePath(path) && looksLikeElf(package.directory / path))
+            read[i] = readShippedElf(package, path);
+        return true;
+    });
+    TRY(progress.checkpoint());
     std::vector<ShippedElf> elves;
-    for (const auto &file : package.manifest.files) {
-        TRY(progress.checkpoint());
-        if (file.path.starts_with("cache/") || !isInsidePath(file.path) || !looksLikeElf(package.directory / file.path))
-            continue;
-        ShippedElf shipped{.path = file.path};
-        auto elf = readElfFile(package.directory / file.path);
-        if (elf)
-            shipped.elf = std::move(*elf);
-        else
-            shipped.elf.damage.push_back(elf.error().message);
-        if (shipped.elf.machine == "cuda")
-            continue;
-        if (shipped.elf.hasFatbin) {
-            if (auto fatbins = fatbinsInElfFile(package.directory / file.path))
-                shipped.fatbins = std::move(*fatbins);
-        }
-        elves.push_back(std::move(shipped));
+    for (auto &shipped : read) {
+        if (shipped && shipped->elf.machine != "cuda")
+            elves.push_back(std::move(*shipped));
     }
     return elves;
 }

@@ -6,6 +6,8 @@
 #include "core/package/package.h"
 #include "core/target/target.h"
 
+#include <memory>
+
 namespace slipway {
 
 /// One image file of the package's cache, read in full.
@@ -35,9 +37,12 @@ struct UnsoundFile {
     std::string needed;
 };
 
-/// Everything a check may look at. Absent = not available for this run. preflight() copies it field by field.
+struct KernelGroup;
+struct ShippedModel;
+
+/// Everything a check may look at. Absent = not available for this run.
 struct Evidence {
-    const Package &package;
+    Package package;
     const Catalog &catalog;
     BoardFacts facts; ///< of a profile, a file or the live board
     std::optional<Target> target;
@@ -55,6 +60,10 @@ struct Evidence {
     std::vector<ShippedKernel> kernels = {}; ///< read by preflight()
     std::vector<ShippedElf> elves = {};      ///< read by preflight()
     std::vector<UnsoundFile> unsound = {};   ///< found by preflight(), which shows `package` without them to the checks
+    /// What several checks look at, made once by preflight() (kernelGroups(), readShippedModels()); null = not made yet. They
+    /// point into `kernels` and `elves`.
+    std::shared_ptr<const std::vector<KernelGroup>> groups = nullptr;
+    std::shared_ptr<const std::vector<ShippedModel>> models = nullptr;
 
     /// The capability of the GPU that the package will run on: the board's own, else the profile's.
     [[nodiscard]] std::optional<Capability> capability() const;
@@ -74,7 +83,7 @@ struct Evidence {
 /// Files of the manifest that are not there, are links or special files, lead out of the package, or have another size. They
 /// are removed from `package`, so that nothing reads them.
 [[nodiscard]] std::vector<UnsoundFile> takeUnsoundFiles(Package &package);
-/// Reads the ELF files among the files of the manifest.
+/// Reads the ELF files among the files of the manifest, in parallel.
 [[nodiscard]] Result<std::vector<ShippedElf>> readShippedElves(const Package &package, Progress &progress);
 
 } // namespace slipway

@@ -15,14 +15,6 @@ namespace {
 
 constexpr const char *askBoard = "slipway device facts NAME --json, or name a profile with --target";
 
-constexpr int last32Bit = 89; // ptxas: "32-Bit addressing is not supported on sm_90 or higher architectures"
-
-Loadable runsOn(const PtxIsa &isa, const KernelImage &image, Capability device) {
-    if (image.kind == ImageKind::ptx && image.addressSize == 32 && device.number > last32Bit)
-        return {false, "PTX with .address_size 32 is not supported on sm_90 or higher"};
-    return image.kind == ImageKind::cubin ? isa.cubinRuns(*image.target, device) : isa.ptxRuns(*image.target, device);
-}
-
 /// What images there are: "PTX for sm_89, a cubin for sm_89".
 std::string listImages(const KernelGroup &group) {
     std::vector<std::string> texts;
@@ -41,7 +33,7 @@ std::optional<Finding> capabilityOf(const Evidence &evidence, const KernelGroup 
     std::string refused;
     const Candidate *best = nullptr;
     for (const auto &candidate : group.candidates) {
-        const auto loadable = runsOn(isa, *candidate.image, device);
+        const auto loadable = imageRuns(isa, *candidate.image, device);
         if (!loadable.yes)
             refused = refused.empty() ? loadable.why : refused;
         else if (!best || candidate.image->target->number > best->image->target->number)
@@ -157,7 +149,7 @@ std::vector<Finding> versionsOf(const Evidence &evidence, const KernelGroup &gro
     std::vector<Finding> wrong;
     std::vector<Finding> wrongOnly; // of images that the board would choose
     for (const auto &candidate : group.candidates) {
-        const bool runs = !device || runsOn(evidence.catalog.isa, *candidate.image, *device).yes;
+        const bool runs = !device || imageRuns(evidence.catalog.isa, *candidate.image, *device).yes;
         if (candidate.image->kind == ImageKind::cubin) {
             if (runs && device)
                 return {};
@@ -175,7 +167,8 @@ std::vector<Finding> versionsOf(const Evidence &evidence, const KernelGroup &gro
 } // namespace
 
 std::vector<Finding> checkCapability(const Evidence &evidence, Progress &progress) {
-    const auto groups = kernelGroups(evidence);
+    const auto shared = kernelGroups(evidence);
+    const auto &groups = *shared;
     if (groups.empty())
         return skippedBecause("the package holds no kernels");
     const auto device = evidence.capability();
@@ -192,7 +185,8 @@ std::vector<Finding> checkCapability(const Evidence &evidence, Progress &progres
 }
 
 std::vector<Finding> checkPtxVersion(const Evidence &evidence, Progress &progress) {
-    const auto groups = kernelGroups(evidence);
+    const auto shared = kernelGroups(evidence);
+    const auto &groups = *shared;
     const auto isPtx = [](const Candidate &c) { return c.image->kind == ImageKind::ptx; };
     if (std::none_of(groups.begin(), groups.end(),
                      [&](const auto &g) { return std::any_of(g.candidates.begin(), g.candidates.end(), isPtx); }))

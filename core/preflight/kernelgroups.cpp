@@ -4,9 +4,13 @@
 
 #include "core/preflight/kernelgroups.h"
 
+#include <unordered_map>
+
 namespace slipway {
 
 namespace {
+
+constexpr int last32Bit = 89; // ptxas: "32-Bit addressing is not supported on sm_90 or higher architectures"
 
 void addCandidates(std::vector<Candidate> &candidates, const std::string &path, const KernelImage &image) {
     if (image.kind == ImageKind::fatbin) {
@@ -35,9 +39,11 @@ std::string identity(const ShippedKernel &kernel) {
 
 } // namespace
 
-std::vector<KernelGroup> kernelGroups(const Evidence &evidence) {
+std::shared_ptr<const std::vector<KernelGroup>> kernelGroups(const Evidence &evidence) {
+    if (evidence.groups)
+        return evidence.groups;
     std::vector<KernelGroup> groups;
-    std::map<std::string, std::size_t> known;
+    std::unordered_map<std::string, std::size_t> known;
     for (const auto &kernel : evidence.kernels) {
         if (kernel.images.empty())
             continue;
@@ -57,7 +63,13 @@ std::vector<KernelGroup> kernelGroups(const Evidence &evidence) {
                 groups.push_back(std::move(group));
         }
     }
-    return groups;
+    return std::make_shared<const std::vector<KernelGroup>>(std::move(groups));
+}
+
+Loadable imageRuns(const PtxIsa &isa, const KernelImage &image, Capability device) {
+    if (image.kind == ImageKind::ptx && image.addressSize == 32 && device.number > last32Bit)
+        return {false, "PTX with .address_size 32 is not supported on sm_90 or higher"};
+    return image.kind == ImageKind::cubin ? isa.cubinRuns(*image.target, device) : isa.ptxRuns(*image.target, device);
 }
 
 std::string describe(const KernelImage &image) {

@@ -19,8 +19,11 @@ struct KernelGroup {
 };
 
 /// The kernels of the package: files of one kernel for several capabilities (same name and id, or without a recorded id
-/// same name and entries) form one group; each fatbin inside a binary is one more.
-[[nodiscard]] std::vector<KernelGroup> kernelGroups(const Evidence &evidence);
+/// same name and entries) form one group; each fatbin inside a binary is one more. Made anew unless the evidence has them.
+[[nodiscard]] std::shared_ptr<const std::vector<KernelGroup>> kernelGroups(const Evidence &evidence);
+
+/// Whether one image, whose target is known, runs on a device, and by which rule.
+[[nodiscard]] Loadable imageRuns(const PtxIsa &isa, const KernelImage &image, Capability device);
 
 /// "PTX for sm_89", "a cubin for sm_80"
 [[nodiscard]] std::string describe(const KernelImage &image);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Will the board's process look for the files that are shipped: cache keys and the environment that goes into them
-// (facts/domain.md section 8: HASH = sha256(id, capability text, PTX version)), and what was tuned for another board.
+// (facts/domain.md section 8: HASH = sha256(id, capability text, PTX version)).
 
 #include "core/base/text.h"
 #include "core/kernel/predict.h"
@@ -205,30 +205,6 @@ std::vector<Finding> checkRuntimeEnv(const Evidence &evidence, Progress &) {
                             .why = "PTX is compiled again at each start, about 0.2 s a kernel",
                             .fix = "unset it, or ship cubins"});
     return findings;
-}
-
-std::vector<Finding> checkTuning(const Evidence &evidence, Progress &) {
-    // Options as teeny writes them: "capability=sm_87,ptx-version=82,sm-count=16".
-    std::optional<std::uint64_t> built;
-    for (const auto option : split(evidence.package.manifest.options, ',')) {
-        if (trimmed(option).starts_with("sm-count="))
-            built = parseNumber(trimmed(option).substr(9));
-    }
-    if (!built)
-        return skippedBecause("the package does not say what it was tuned for");
-    const auto *gpu = evidence.facts.gpu();
-    if (!gpu || !gpu->smCount)
-        return {notKnown("package", "no SM count of the board", "slipway device facts NAME --json")};
-    if (std::uint64_t(*gpu->smCount) == *built)
-        return {};
-    return {
-        {.status = Status::warn,
-         .subject = "package",
-         .found = fmt::format("tuned for {} SMs", *built),
-         .needed = fmt::format("{} SMs{}", *gpu->smCount,
-                               evidence.facts.powerMode ? " (power mode " + *evidence.facts.powerMode + ")" : ""),
-         .why = "grid sizes were chosen for another SM count: it runs, but not as fast as it could",
-         .fix = fmt::format("rebuild with sm-count={}, or change the board's power mode (nvpmodel)", *gpu->smCount)}};
 }
 
 } // namespace slipway

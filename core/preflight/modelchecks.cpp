@@ -5,6 +5,7 @@
 #include "core/preflight/modelchecks.h"
 
 #include "core/base/text.h"
+#include "core/kernel/parallel.h"
 #include "core/preflight/kernelgroups.h"
 #include "core/preflight/modelparts.h"
 
@@ -108,7 +109,9 @@ std::string normalisedDtype(std::string_view dtype) {
     return alias == aliases.end() ? upper : alias->second;
 }
 
-std::vector<ShippedModel> readShippedModels(const Evidence &evidence, Progress &progress) {
+std::shared_ptr<const std::vector<ShippedModel>> readShippedModels(const Evidence &evidence, Progress &progress) {
+    if (evidence.models)
+        return evidence.models;
     std::map<std::string, std::string> paths;
     for (const auto &declared : evidence.package.manifest.models)
         paths[declared.path] = declared.dtype;
@@ -117,18 +120,24 @@ std::vector<ShippedModel> readShippedModels(const Evidence &evidence, Progress &
             paths.emplace(file.path, std::string());
     }
     std::vector<ShippedModel> models;
-    for (const auto &[path, dtype] : paths) {
-        if (!progress.cancelled())
-            models.push_back({path, dtype, isInsidePath(path) ? readModelFile(evidence.package.directory / path) : fail("it lies outside the package")});
-    }
-    return models;
+    for (const auto &[path, dtype] : paths)
+        models.push_back({path, dtype, fail("it lies outside the package")});
+    inParallel(models.size(), 0, progress, [&](std::size_t i) {
+        if (isInsidePath(models[i].path))
+            models[i].file = readModelFile(evidence.package.directory / models[i].path);
+        return true;
+    });
+    return std::make_shared<const std::vector<ShippedModel>>(std::move(models));
 }
 
 std::vector<Finding> checkDtype(const Evidence &evidence, Progress &progress) {
     std::vector<Finding> findings;
     bool any = false;
     const auto taken = takenTypes(evidence);
-    for (const auto &shipped : readShippedModels(evidence, progress)) {
+    const auto models = readShippedModels(evidence, progress);
+    for (const auto &shipped : *models) {
+        if (progress.cancelled())
+            return findings;
         const auto &model = shipped.file;
         const bool readable = model && model->damage.empty() && !model->tensors.empty();
         if (!shipped.declared.empty() && !readable)

@@ -173,7 +173,8 @@ void checkPointers(const Evidence &evidence, const std::set<std::string> &models
 std::vector<Finding> checkModelFile(const Evidence &evidence, Progress &progress) {
     std::vector<Finding> findings;
     std::set<std::string> paths;
-    for (const auto &shipped : readShippedModels(evidence, progress)) {
+    const auto models = readShippedModels(evidence, progress);
+    for (const auto &shipped : *models) {
         paths.insert(shipped.path);
         checkFile(evidence, shipped, findings);
     }

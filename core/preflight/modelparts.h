@@ -10,14 +10,14 @@ namespace slipway {
 
 // What the checks of models share. Private to this folder.
 
-/// One model of the package, read once for a check: declared ones and what looks like one by its name.
+/// One model of the package: declared ones and what looks like one by its name.
 struct ShippedModel {
     std::string path;
     std::string declared; ///< the dtype that the project declares, as it is written; empty = none
     Result<ModelFile> file;
 };
-/// Models of the manifest; those that lie outside of the package are errors.
-[[nodiscard]] std::vector<ShippedModel> readShippedModels(const Evidence &evidence, Progress &progress);
+/// Models of the manifest; those that lie outside of the package are errors. Read anew unless the evidence has them.
+[[nodiscard]] std::shared_ptr<const std::vector<ShippedModel>> readShippedModels(const Evidence &evidence, Progress &progress);
 
 /// Names that people write for safetensors' type names: "float16" is "F16".
 [[nodiscard]] std::string normalisedDtype(std::string_view dtype);

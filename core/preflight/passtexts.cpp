@@ -69,15 +69,13 @@ std::string passedPtxVersion(const Evidence &evidence) {
 }
 
 std::string passedCachePresent(const Evidence &evidence) { return kernels(evidence) + ", all that were compiled"; }
-std::string passedKernelIntegrity(const Evidence &evidence) {
-    return kernels(evidence) + (evidence.ptxas.empty() ? " are whole" : " are whole, and ptxas was asked where it knows the GPU");
-}
+std::string passedKernelIntegrity(const Evidence &evidence) { return kernels(evidence) + (evidence.kernels.size() == 1 ? " is whole" : " are whole"); }
 std::string passedCacheKeys(const Evidence &evidence) {
     const auto version = evidence.variable("TEENYC_PTX_VERSION");
     return fmt::format("every name is the one that is looked up{}", version ? " with TEENYC_PTX_VERSION=" + *version : "");
 }
 std::string passedRuntimeEnv(const Evidence &evidence) { return fmt::format("conf/env sets {}", counted(evidence.package.env.size(), "variable", "variables")); }
-std::string passedTuning(const Evidence &evidence) { return "options \"" + evidence.package.manifest.options + "\" fit the board"; }
+std::string passedTuning(const Evidence &evidence) { return fmt::format("tuned for {}, as the board has", fmt::join(tunedFor(evidence), ", ")); }
 std::string passedDtype(const Evidence &evidence) { return models(evidence) + (evidence.package.manifest.models.size() == 1 ? " holds what it declares" : " hold what they declare"); }
 std::string passedModelFile(const Evidence &evidence) { return models(evidence) + ", nothing is cut off or out of range"; }
 

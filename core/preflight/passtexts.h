@@ -33,4 +33,7 @@ namespace slipway {
 [[nodiscard]] std::string passedLoad(const Evidence &evidence);
 [[nodiscard]] std::string passedRehearsal(const Evidence &evidence);
 
+/// What the package's options were chosen for, as people say it: "8 SMs", "power mode 15W", "block-size=256".
+[[nodiscard]] std::vector<std::string> tunedFor(const Evidence &evidence);
+
 } // namespace slipway

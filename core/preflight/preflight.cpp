@@ -4,6 +4,9 @@
 
 #include "core/preflight/check.h"
 
+#include "core/preflight/kernelgroups.h"
+#include "core/preflight/modelparts.h"
+
 #include <algorithm>
 #include <future>
 
@@ -21,35 +24,28 @@ std::vector<Finding> runCheck(const Check &check, const Evidence &evidence, Prog
     return findings;
 }
 
-} // namespace
-
-Result<Verdict> preflight(const Evidence &given, Progress &progress) {
-    auto step = progress.step("pre-flight", checks().size(), Event::Unit::checks);
-    Package sound = given.package;
-    auto unsound = takeUnsoundFiles(sound);
-    Evidence evidence{.package = sound,
-                      .catalog = given.catalog,
-                      .facts = given.facts,
-                      .target = given.target,
-                      .profileOnly = given.profileOnly,
-                      .factsSource = given.factsSource,
-                      .ptxas = given.ptxas,
-                      .sysroot = given.sysroot,
-                      .session = given.session,
-                      .dest = given.dest,
-                      .expectedMachineId = given.expectedMachineId,
-                      .expectedSerial = given.expectedSerial,
-                      .probes = given.probes,
-                      .unsound = std::move(unsound)};
+/// Reads every file that checks look at, each once.
+Result<void> readEvidence(Evidence &evidence, Progress &progress) {
+    evidence.unsound = takeUnsoundFiles(evidence.package);
     evidence.kernels = TRY(readShippedKernels(evidence.package, progress));
     evidence.elves = TRY(readShippedElves(evidence.package, progress));
+    evidence.groups = kernelGroups(evidence);
+    evidence.models = readShippedModels(evidence, progress);
+    return progress.checkpoint();
+}
+
+} // namespace
+
+Result<Verdict> preflight(Evidence evidence, Progress &progress) {
+    auto step = progress.step("pre-flight", checks().size(), Event::Unit::checks);
+    TRY(readEvidence(evidence, progress));
 
     std::vector<std::future<std::vector<Finding>>> running(checks().size());
     for (std::size_t i = 0; i < checks().size(); ++i) {
         const auto policy = checks()[i].live ? std::launch::deferred : std::launch::async;
         running[i] = std::async(policy, [&, i] { return runCheck(checks()[i], evidence, progress); });
     }
-    Verdict verdict{.factsSource = given.factsSource};
+    Verdict verdict{.factsSource = evidence.factsSource, .factsReadAt = evidence.profileOnly ? std::nullopt : evidence.facts.readAt};
     for (auto &check : running) {
         for (auto &finding : check.get()) {
             verdict.status =

@@ -51,6 +51,18 @@ Result<std::map<int, std::set<int>>> familiesOf(const Json &json) {
     return families;
 }
 
+Result<std::map<int, std::uint64_t>> sharedOf(const Json &json) {
+    std::map<int, std::uint64_t> shared;
+    const auto found = json.find("shared_per_block"); // a user's own older copy does not have it
+    if (found == json.end())
+        return shared;
+    if (!found->is_object())
+        return fail("{}: \"shared_per_block\" is {}, needed an object", fileName, found->type_name());
+    for (const auto &[name, bytes] : found->items())
+        shared[TRY(capabilityOf(name, "shared_per_block")).number] = TRY(required<std::uint64_t>(*found, name.c_str(), fileName));
+    return shared;
+}
+
 std::string flavoured(std::string_view what, Capability image) {
     return fmt::format("{} for {}", what, image.sm());
 }
@@ -79,6 +91,7 @@ Result<PtxIsa> PtxIsa::fromJson(const Json &json) {
         isa.m_renamed[TRY(capabilityOf(old, "renamed")).number] = TRY(capabilityOf(now, "renamed")).number;
     for (const auto &entry : *TRY(list(json, "tegra")))
         isa.m_tegra.insert(TRY(capabilityOf(entry, "tegra")).number);
+    isa.m_shared = TRY(sharedOf(json));
     return isa;
 }
 
@@ -148,6 +161,11 @@ std::optional<Loadable> PtxIsa::bySameChip(Capability image, Capability device, 
     const int older = std::min(image.number, device.number);
     return Loadable{true, fmt::format("{} runs on {}: sm_{} is the old name of sm_{}, renamed in CUDA 13.0",
                                       flavoured(what, image), device.dotted(), older, today(older))};
+}
+
+std::optional<std::uint64_t> PtxIsa::sharedPerBlock(Capability device) const {
+    const auto found = m_shared.find(today(device.number));
+    return found == m_shared.end() ? std::nullopt : std::optional(found->second);
 }
 
 Loadable PtxIsa::ptxRuns(Capability target, Capability device) const {

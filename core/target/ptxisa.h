@@ -52,6 +52,8 @@ public:
 
     /// Integrated GPUs of Tegra chips: cubins must match exactly there (NVIDIA CUDA programming guide).
     [[nodiscard]] bool isTegra(Capability capability) const;
+    /// The most bytes of shared memory that a block can have on a device; nothing = the table does not say.
+    [[nodiscard]] std::optional<std::uint64_t> sharedPerBlock(Capability device) const;
     /// PTX `.target` on a device of capability `device`.
     [[nodiscard]] Loadable ptxRuns(Capability target, Capability device) const;
     /// A cubin on a device of capability `device`.
@@ -68,6 +70,7 @@ private:
     std::map<int, std::set<int>> m_families; ///< number of an `f` target -> numbers of its family
     std::map<int, int> m_renamed;            ///< old number -> new number of the same chip: 101 -> 110
     std::set<int> m_tegra;
+    std::map<int, std::uint64_t> m_shared; ///< number -> bytes of shared memory for a block
 };
 
 } // namespace slipway

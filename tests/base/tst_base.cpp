@@ -192,6 +192,12 @@ private Q_SLOTS:
         QCOMPARE(result.error().message, std::string("x.json: nested deeper than 64 levels"));
     }
 
+    void aNumberThatNoDoubleHoldsIsAnErrorNotACrash() { // found by fuzz_devices
+        const auto result = parseJson(R"({"keep": 1e999})", "x.json");
+        QVERIFY(!result);
+        QCOMPARE(result.error().message, std::string("x.json: number overflow parsing '1e999'"));
+    }
+
     void aMemberOfTheWrongTypeIsNamed() {
         const auto json = *parseJson(R"({"keep": "three", "ok": 3})", "x");
         QCOMPARE(member<int>(json, "keep", 1, "slipway.json").error().message, std::string("slipway.json: \"keep\" is string, needed a whole number"));

@@ -69,7 +69,7 @@ public:
     /// "" = pass, else "STATUS: found FOUND, needed NEEDED" of the first finding.
     [[nodiscard]] std::string say(std::string_view id) {
         const auto findings = run(id);
-        if (findings.empty())
+        if (findings.empty() || findings[0].status == Status::pass)
             return {};
         if (findings[0].status == Status::skipped)
             return "skipped: " + findings[0].why;

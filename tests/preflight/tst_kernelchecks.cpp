@@ -310,15 +310,6 @@ private Q_SLOTS:
         fixture.package.env["TEENYC_CACHE_DIR"] = "$RELEASE/cache";
         QCOMPARE(fixture.say("runtime-env"), std::string());
     }
-
-    void tuningForAnotherSmCountIsAWarning() {
-        CheckFixture fixture;
-        QVERIFY(fixture.say("tuning").starts_with("skipped"));
-        fixture.package.manifest.options = "capability=sm_87,sm-count=16";
-        QCOMPARE(fixture.say("tuning"), std::string("warn: found tuned for 16 SMs, needed 8 SMs (power mode 15W)"));
-        fixture.package.manifest.options = "capability=sm_87,sm-count=8";
-        QCOMPARE(fixture.say("tuning"), std::string());
-    }
 };
 
 QTEST_APPLESS_MAIN(TestKernelChecks)

@@ -8,6 +8,8 @@
 
 #include <QTest>
 
+#include <mutex>
+
 using namespace slipway;
 
 namespace {
@@ -108,7 +110,7 @@ private Q_SLOTS:
     void theJsonFormIsThatOfTheDesign() {
         CheckFixture fixture;
         const auto json = judge(fixture, {.ptx = "8.7"})->toJson();
-        QCOMPARE(json.size(), std::size_t(2));
+        QCOMPARE(json.size(), std::size_t(3));
         QCOMPARE(json["verdict"].get<std::string>(), std::string("fail"));
         std::set<std::string> ids;
         for (const auto &check : json["checks"]) {
@@ -148,6 +150,18 @@ private Q_SLOTS:
         QCOMPARE(savedFactsSource("facts.json", facts, 2'000'000'000), std::string("facts.json, 0 minutes old"));
     }
 
+    void theJsonFormSaysWhereTheFactsAreFromAndHowOldTheyAre() {
+        CheckFixture fixture;
+        auto evidence = fixture.evidence();
+        evidence.factsSource = "facts.json, 3 days old";
+        evidence.facts.readAt = 1764433500;
+        const auto facts = preflight(evidence, fixture.progress)->toJson()["facts"];
+        QCOMPARE(facts["source"].get<std::string>(), std::string("facts.json, 3 days old"));
+        QCOMPARE(facts["read_at"].get<long>(), 1764433500L);
+        evidence.profileOnly = true; // nobody read them
+        QVERIFY(preflight(evidence, fixture.progress)->toJson()["facts"]["read_at"].is_null());
+    }
+
     void theChecksSeeWhatWasExpectedOfTheBoard() {
         CheckFixture fixture;
         auto evidence = fixture.evidence();
@@ -168,6 +182,41 @@ private Q_SLOTS:
         const auto verdict = judge(fixture, {}).value();
         QCOMPARE(verdict.status, Status::unknown);
         QCOMPARE(with(verdict, Status::unknown), std::vector<std::string>{"ptx-version"});
+    }
+
+    void readingIsReportedKernelByKernel() {
+        CheckFixture fixture;
+        fixture.file("cache/a.o", ptxText("8.5", "sm_87", "a"));
+        fixture.file("cache/b.o", ptxText("8.5", "sm_87", "b"));
+        std::vector<Event> events;
+        std::mutex mutex;
+        Progress progress([&](const Event &event) {
+            const std::lock_guard lock(mutex);
+            events.push_back(event);
+        }, {});
+        QVERIFY(preflight(fixture.evidence(), progress));
+        const auto read = std::find_if(events.begin(), events.end(), [](const auto &e) { return e.kind == Event::Kind::end && e.unit == Event::Unit::kernels; });
+        QVERIFY(read != events.end());
+        QCOMPARE(read->done, std::uint64_t(2));
+        QCOMPARE(read->total, std::uint64_t(2));
+    }
+
+    void aPassOfTheImagesSaysWhatPtxasWasAsked() {
+        CheckFixture fixture;
+        fixture.file("cache/a.o", ptxText("8.5", "sm_87", "a"));
+        fixture.file("cache/b.o", ptxText("8.5", "sm_87", "b"));
+        const auto passed = [&](const std::string &ptxas) {
+            auto evidence = fixture.evidence();
+            evidence.ptxas = ptxas;
+            const auto verdict = preflight(evidence, fixture.progress).value();
+            const auto found = std::find_if(verdict.findings.begin(), verdict.findings.end(), [](const auto &f) { return f.id == "kernel-integrity"; });
+            return fmt::format("{}: {}", statusName(found->status), found->found);
+        };
+        QCOMPARE(passed(""), std::string("pass: 2 kernels are whole"));
+        QCOMPARE(passed("/bin/true"), std::string("pass: 2 kernels are whole; ptxas assembled 2 of 2 for sm_87"));
+        const auto old = (fixture.package.directory / "ptxas").string(); // as a ptxas that does not know the version answers
+        QVERIFY(writeFileAtomically(old, "#!/bin/sh\necho 'ptxas fatal : Unsupported .version 8.5' >&2\nexit 255\n", 0755));
+        QCOMPARE(passed(old), std::string("pass: 2 kernels are whole; ptxas assembled 0 of 2 for sm_87"));
     }
 
     void cancellingEndsIt() {

@@ -101,6 +101,7 @@ public:
     std::vector<Error> questions; ///< asked one after the other, until answered
     std::string password;         ///< when set, what the board wants
     Verdict verdict = failedVerdict();
+    FixOutcome fixed;
     bool shipIsStopped = false;
     std::map<std::string, KernelCache> caches;
     std::vector<Release> onBoard;
@@ -200,6 +201,11 @@ public:
         if (const auto *board = std::get_if<AgainstBoard>(&against))
             TRY(connect(board->login, progress));
         return verdict;
+    }
+    Result<FixOutcome> fixPackage(const fs::path &, const Against &against, Progress &progress) override {
+        if (const auto *board = std::get_if<AgainstBoard>(&against))
+            TRY(connect(board->login, progress));
+        return fixed;
     }
     Result<SysrootPlan> planSysroot(const Login &login, Progress &progress) override {
         TRY(connect(login, progress));

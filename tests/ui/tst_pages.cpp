@@ -47,6 +47,15 @@ struct Fixture {
         return all.join(" | ");
     }
 
+    /// All that can be read in the window.
+    [[nodiscard]] QString visibleText() const {
+        QStringList all;
+        for (const auto *label : window->findChildren<QLabel *>())
+            if (label->isVisible())
+                all << label->text();
+        return all.join(" | ");
+    }
+
     std::shared_ptr<fake::FakeActions> actions = std::make_shared<fake::FakeActions>();
     std::shared_ptr<fake::MemorySettings> settings = std::make_shared<fake::MemorySettings>();
     std::unique_ptr<MainWindow> window;
@@ -202,6 +211,26 @@ private Q_SLOTS:
         QCOMPARE(shown("needed"), "glibc of the board");
         QCOMPARE(shown("fix"), "read the facts again");
         QCOMPARE(f.headline(f.window.get()), "This package will not run there: 1 failed, 1 could not be checked, 1 warning, 1 passed");
+    }
+
+    void fixDoesWhatIsSafeAndShowsWhatIsLeft() {
+        Fixture f;
+        QTRY_VERIFY(f.loaded());
+        auto *button = f.find<QPushButton>("fixSafe");
+        QVERIFY(!button->isEnabled()); // nothing was checked yet
+        f.window->openPackage("/tmp/vector_add", true);
+        auto *table = f.find<QTableView>("findings");
+        QTRY_COMPARE(table->model()->rowCount(), 5);
+        QVERIFY(button->isEnabled());
+        f.actions->fixed.verdict = f.actions->verdict; // nothing could be done
+        button->click();
+        QTRY_VERIFY(f.visibleText().contains("Nothing here can be fixed by itself"));
+        f.actions->fixed.done = {"write conf/env as the cache needs it"};
+        f.actions->fixed.verdict = Verdict{.findings = {Finding{.id = "load", .status = Status::pass, .subject = "package"}}};
+        button->click();
+        QTRY_COMPARE(table->model()->rowCount(), 1);
+        QVERIFY2(f.visibleText().contains("Fixed: write conf/env as the cache needs it."), qPrintable(f.visibleText()));
+        QVERIFY(!button->isEnabled()); // nothing is wrong any more
     }
 
     void recheckKeepsTheSelectedFinding() {
