@@ -35,8 +35,8 @@ class TestSameAddress : public QObject {
     }
     QByteArray warningOf(const QStringList &arguments) const {
         for (const auto &line : m_cli.run(arguments).errors.split('\n'))
-            if (line.startsWith("warning: "))
-                return line.mid(9);
+            if (const auto at = line.indexOf("warning: "); at >= 0) // behind a sign and the depth of its step
+                return line.mid(at + 9);
         return {};
     }
     std::string identityItem() const {
