@@ -64,13 +64,13 @@ class TestFix : public QObject {
     }
 
 private Q_SLOTS:
-    void kernelsForAnotherGpuAndANewerPtxAreCompiledForTheBoard() {
+    void kernelsForAnotherGpuAndPtxVersionAreCompiledForTheBoard() {
         const auto source = project("sm89");
-        const auto made = package(source, {"--capability", "sm_89", "--ptx-version", "87"});
+        const auto made = package(source, {"--capability", "sm_89", "--ptx-version", "80"});
         QVERIFY2(made.endsWith("-package"), qPrintable(made));
         const auto before = preflight(made);
         QCOMPARE(before.code, 3);
-        QCOMPARE(failing(before), (std::set<std::string>{"cache-keys", "capability", "ptx-version"}));
+        QCOMPARE(failing(before), (std::set<std::string>{"cache-keys", "capability"}));
         const auto without = preflight(made, {"--fix"}); // nothing to compile from
         QCOMPARE(without.code, 3);
         QVERIFY2(without.errors.contains("nothing here can be fixed by itself"), without.errors.constData());
@@ -131,7 +131,7 @@ private Q_SLOTS:
 
     void aProjectThatCannotBeBuiltIsOneErrorAndThePackageStaysAsItWas() {
         const auto source = project("broken");
-        const auto made = package(source, {"--capability", "sm_89", "--ptx-version", "87"});
+        const auto made = package(source, {"--capability", "sm_89", "--ptx-version", "80"});
         const auto before = readFile((made + "/conf/manifest.json").toStdString()).value();
         QVERIFY(writeFileAtomically((source + "/kernels/saxpy.ll").toStdString(), "this is no LLVM IR\n"));
         const auto outcome = preflight(made, {"--fix", "--project", source});
