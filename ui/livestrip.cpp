@@ -172,7 +172,7 @@ void LiveStrip::show(const Sample &sample) {
         memory = 100.0 * double(*sample.memoryUsed) / double(*sample.memoryTotal);
     m_gpu->add(percentText(sample.gpuPercent), sample.gpuPercent);
     m_cpu->add(percentText(sample.cpuPercent), sample.cpuPercent);
-    m_memory->add(memory ? tr("%1 of %2").arg(sizeText(*sample.memoryUsed), sizeText(*sample.memoryTotal)) : QString(), memory);
+    m_memory->add(memory ? tr("%1 % of %2").arg(QString::number(*memory, 'f', 0), sizeText(*sample.memoryTotal)) : QString(), memory);
     m_celsius->add(sample.celsius ? tr("%1 °C").arg(*sample.celsius, 0, 'f', 1) : QString(), sample.celsius);
     m_power->add(sample.milliwatts ? tr("%1 W").arg(*sample.milliwatts / 1000.0, 0, 'f', 1) : QString(), {});
     m_mode->add(sample.powerMode ? qs(*sample.powerMode) : QString(), {});

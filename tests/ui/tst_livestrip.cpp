@@ -68,7 +68,7 @@ private Q_SLOTS:
         QTRY_COMPARE(f.note(), QString("From tegrastats, once a second."));
         QCOMPARE(f.gauge("liveGpu"), QString("99 %"));
         QCOMPARE(f.gauge("liveCpu"), QString("7 %"));
-        QCOMPARE(f.gauge("liveMemory"), QString("7.0 GB of 8.0 GB"));
+        QCOMPARE(f.gauge("liveMemory"), QString("88 % of 8.0 GB"));
         QCOMPARE(f.gauge("liveTemperature"), QString("49.6 °C"));
         QCOMPARE(f.gauge("livePower"), QString("5.3 W"));
         QCOMPARE(f.gauge("liveMode"), QString("15W"));
