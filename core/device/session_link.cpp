@@ -12,6 +12,7 @@
 #include <libssh/libssh.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -92,6 +93,9 @@ Result<void> configure(ssh_session session, const Login &login, bool sshKnowsBet
         set(SSH_OPTIONS_USER, device.user);
     const auto config = login.configFile.empty() ? home / ".ssh/config" : login.configFile;
     std::error_code ignored;
+    // libssh 0.11 keeps ProxyJump in a list that cannot be asked for; told so, it is a ProxyCommand as in 0.10
+    static const int asCommand = ::setenv("OPENSSH_PROXYJUMP", "1", 1);
+    std::ignore = asCommand;
     if (fs::exists(config, ignored) && ssh_options_parse_config(session, config.c_str()) < 0 && !sshKnowsBetter)
         return fail("cannot read {}: {}", config.string(), ssh_get_error(session));
     if (login.configFile.empty() && fs::exists("/etc/ssh/ssh_config", ignored))

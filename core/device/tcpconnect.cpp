@@ -224,6 +224,9 @@ Result<void> awaitSshGreeting(int descriptor, const std::string &host, int port,
         const std::string_view seen(bytes.data(), count > 0 ? std::size_t(count) : 0);
         if (seen.size() >= 4 && mayBeGreeting(seen))
             return {};
+        if (seen.starts_with("Not allowed at this time")) // OpenSSH 9.8 and newer, PerSourcePenalties
+            return unreachable(fmt::format("{} lets nobody in from this machine for now: too many logins failed before", where),
+                               "wait some minutes; name the right key for this device, so that no wrong one is tried first");
         if (seen.size() > before)
             grace = std::min(deadline, steady_clock::now() + 2s);
         before = seen.size();

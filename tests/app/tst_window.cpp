@@ -174,7 +174,13 @@ private Q_SLOTS:
         m_window->openPackage(QString::fromStdString(package.string()), true);
         auto *table = m_window->findChild<QTableView *>("findings");
         QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() >= int(checks().size()), 60'000);
-        QVERIFY2(headline(m_window.get()).startsWith("Ready to ship"), qPrintable(headline(m_window.get())));
+        QStringList remarks;
+        for (int row = 0; row < table->model()->rowCount(); ++row) {
+            const auto cell = [&](int column) { return table->model()->index(row, column).data().toString(); };
+            if (cell(FindingModel::statusColumn) != "Pass" && cell(FindingModel::statusColumn) != "Skipped")
+                remarks << cell(FindingModel::checkColumn) + ": " + cell(FindingModel::foundColumn);
+        }
+        QVERIFY2(headline(m_window.get()).startsWith("Ready to ship"), qPrintable(headline(m_window.get()) + " " + remarks.join("; ")));
         for (int row = 0; row < table->model()->rowCount(); ++row) {
             const auto status = table->model()->index(row, FindingModel::statusColumn).data().toString();
             QVERIFY2(status != "Fail" && status != "Unknown", qPrintable(table->model()->index(row, FindingModel::checkColumn).data().toString()));

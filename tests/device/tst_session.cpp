@@ -155,6 +155,8 @@ private Q_SLOTS:
         QTest::newRow("hangs up") << QByteArray() << true << "hung up before it said anything";
         QTest::newRow("web server") << QByteArray("HTTP/1.1 400 Bad Request\r\n\r\n") << false
                                     << "is not an SSH server: it sent \"HTTP/1.1 400 Bad Request";
+        QTest::newRow("penalty") << QByteArray("Not allowed at this time\r\n") << true
+                                 << "lets nobody in from this machine for now: too many logins failed before";
         QTest::newRow("noise") << QByteArray(2000, '\xe5') << false << "is not an SSH server";
         QTest::newRow("SSH, then noise") << QByteArray("SSH-2.0-x\r\n") + QByteArray(400, '\xff') << false
                                          << "the SSH connection to";

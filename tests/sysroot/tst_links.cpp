@@ -122,6 +122,7 @@ private Q_SLOTS:
             "usr/lib/x86_64-linux-gnu/libgcc_s.so* usr/lib/x86_64-linux-gnu/ld-linux* "
             "usr/lib/x86_64-linux-gnu/libc_nonshared.a usr/lib64 usr/include/*.h "
             "usr/include/x86_64-linux-gnu/{bits,sys,gnu,asm} "
+            "usr/lib/linux/uapi " // where Debian 13's asm headers are links to
             "usr/include/linux usr/include/asm-generic usr/include/c++ usr/include/x86_64-linux-gnu/c++ " +
             root().string() + " 2>/dev/null; ln -s usr/lib usr/lib64 " + root().string() + " 2>/dev/null; true";
         QVERIFY(runChecked({.program = "bash", .arguments = {"-c", copy}}, m_quiet));

@@ -405,16 +405,19 @@ private Q_SLOTS:
     void geometryAndPageAreRemembered() {
         auto settings = std::make_shared<fake::MemorySettings>();
         auto actions = std::make_shared<fake::FakeActions>();
+        QSize closed;
         {
             MainWindow window(actions, settings);
             window.show();
             window.showPage(Page::cache);
-            window.resize(1234, 777);
+            window.resize(780, 700); // fits the offscreen screen, which newer Qt keeps a restored window in
+            QVERIFY(window.size() != QSize(1100, 720)); // what a first start has
+            closed = window.size();
             window.close();
         }
         QCOMPARE(settings->value("window/page"), "3");
         MainWindow again(actions, settings);
-        QCOMPARE(again.size(), QSize(1234, 777));
+        QCOMPARE(again.size(), closed);
     }
 
     void everyInputHasAnAccessibleName() {
