@@ -6,6 +6,7 @@
 
 #include "ui/look.h"
 #include "ui/text.h"
+#include "core/target/cudaversion.h"
 
 #include <QCoreApplication>
 #include <QGridLayout>
@@ -19,7 +20,7 @@ QString tr(const char *text) { return QCoreApplication::translate("FactGroups", 
 
 QString optional(const std::optional<std::string> &text) { return text ? qs(*text) : QString(); }
 
-QString cudaText(int version) { return tr("CUDA %1.%2").arg(version / 1000).arg(version % 1000 / 10); }
+QString cudaText(int version) { return tr("CUDA %1").arg(qs(cudaVersionText(version))); }
 
 QString driver(const BoardFacts &facts) {
     if (!facts.cudaDriver)

@@ -6,6 +6,7 @@
 #include "app/cli/projectoptions.h"
 #include "core/base/text.h"
 #include "core/deploy/ship.h"
+#include "core/deploy/assemble.h"
 
 namespace slipway::cli {
 
@@ -32,7 +33,7 @@ Result<AotRequest> request(const Context &context, const ChosenProject &chosen, 
     if (!options.ptx.empty())
         aot.ptx = TRY(PtxVersion::parse(options.ptx));
     if (chosen.facts)
-        aot.driver = chosen.facts->driverWith(chosen.project.env.contains("LD_LIBRARY_PATH") ? chosen.project.env.at("LD_LIBRARY_PATH") : "");
+        aot.driver = driverFor(chosen.project, *chosen.facts);
     aot.cacheDirectory = options.cacheDirectory.empty() ? context.workspace.kernelCacheDirectory(chosen.project.root, chosen.target.id)
                                                         : absolutePath(options.cacheDirectory);
     return aot;

@@ -5,6 +5,7 @@
 #include "app/cli/context.h"
 #include "core/base/text.h"
 #include "core/preflight/devicetest.h"
+#include "core/target/cudaversion.h"
 
 namespace slipway::cli {
 
@@ -61,19 +62,16 @@ Result<int> list(Context &context) {
     return 0;
 }
 
-/// "12.6" of cuDriverGetVersion's 12060.
-std::string cudaText(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
-
 void printFacts(const BoardFacts &facts) {
     const auto text = [](const std::optional<std::string> &value) { return value.value_or("unknown"); };
     std::vector<std::vector<std::string>> rows{
         {"model", text(facts.model)}, {"JetPack", text(facts.jetpack)}, {"L4T", text(facts.l4t)}, {"system", text(facts.os)},
         {"architecture", text(facts.arch)}, {"glibc", text(facts.glibc)}, {"libstdc++", text(facts.glibcxx)},
-        {"CUDA driver", facts.cudaDriver ? cudaText(*facts.cudaDriver) : text(facts.cudaDriverStatus)},
+        {"CUDA driver", facts.cudaDriver ? cudaVersionText(*facts.cudaDriver) : text(facts.cudaDriverStatus)},
         {"power mode", text(facts.powerMode)},
     };
     for (const auto &compat : facts.cudaCompat)
-        rows.push_back({"CUDA driver, compat", fmt::format("{} with LD_LIBRARY_PATH={}", compat.driver && compat.status == "ok" ? cudaText(*compat.driver)
+        rows.push_back({"CUDA driver, compat", fmt::format("{} with LD_LIBRARY_PATH={}", compat.driver && compat.status == "ok" ? cudaVersionText(*compat.driver)
                                                                                                                               : compat.status, compat.path)});
     for (const auto &gpu : facts.gpus.value_or(std::vector<GpuFacts>{}))
         rows.push_back({"GPU", fmt::format("{}, {}{}", gpu.name, gpu.capability.sm(),

@@ -31,12 +31,6 @@ Result<std::vector<Artifact>> buildFor(const AssembleRequest &request, Capabilit
                         progress);
 }
 
-/// Of the program that will load the kernels: its environment may lead to a cuda-compat driver.
-std::optional<int> driverOf(const AssembleRequest &request) {
-    const auto found = request.project.env.find("LD_LIBRARY_PATH");
-    return request.facts.driverWith(found == request.project.env.end() ? std::string_view() : found->second);
-}
-
 Result<AotReport> compileFor(const AssembleRequest &request, Capability capability, const fs::path &cache, Progress &progress) {
     if (request.project.kernels.empty())
         return AotReport{};
@@ -44,7 +38,7 @@ Result<AotReport> compileFor(const AssembleRequest &request, Capability capabili
     auto report = TRY(compileKernels({.sources = TRY(kernelSources(request.project, programs)),
                                       .capabilities = {capability},
                                       .ptx = request.ptx,
-                                      .driver = driverOf(request),
+                                      .driver = driverFor(request.project, request.facts),
                                       .options = request.options,
                                       .cacheDirectory = cache,
                                       .force = request.force},
@@ -105,6 +99,11 @@ Result<std::map<std::string, fs::path>> buildHostPrograms(const Workspace &works
     return programs;
 }
 
+std::optional<int> driverFor(const Project &project, const BoardFacts &facts) {
+    const auto path = project.env.find("LD_LIBRARY_PATH");
+    return facts.driverWith(path == project.env.end() ? std::string_view() : path->second);
+}
+
 Result<Assembled> assemblePackage(const AssembleRequest &request, Progress &progress) {
     const auto capability = TRY(capabilityFor(request.target, request.facts));
     const auto cache = request.workspace.kernelCacheDirectory(request.project.root, request.target.id);
@@ -117,7 +116,7 @@ Result<Assembled> assemblePackage(const AssembleRequest &request, Progress &prog
     const auto compiled = made.kernels.ptx.find(capability); // what the cache was keyed with, which our LLVM may limit
     const auto ptx = compiled != made.kernels.ptx.end() ? compiled->second
                      : request.ptx                      ? *request.ptx
-                                   : TRY(request.catalog.choosePtx(capability, driverOf(request)));
+                                   : TRY(request.catalog.choosePtx(capability, driverFor(request.project, request.facts)));
     made.package = TRY(makePackage({.project = request.project,
                                     .target = request.target,
                                     .capability = capability,

@@ -36,6 +36,10 @@ struct Assembled {
     AotReport kernels;
 };
 
+/// The driver version (12060 for CUDA 12.6) that the project's program will load on the board: its environment may lead to a
+/// cuda-compat driver. Nothing when the board tells none.
+[[nodiscard]] std::optional<int> driverFor(const Project &project, const BoardFacts &facts);
+
 /// build + aot + package. A kernel that does not compile is an error that names it.
 [[nodiscard]] Result<Assembled> assemblePackage(const AssembleRequest &request, Progress &progress);
 

@@ -3,6 +3,7 @@
 // Which capabilities, and which PTX version for each.
 
 #include "core/kernel/aotplan.h"
+#include "core/target/cudaversion.h"
 
 #include <algorithm>
 
@@ -31,8 +32,8 @@ Result<PtxVersion> checkAsked(PtxVersion asked, Capability capability, std::opti
     const auto accepted = driver ? isa.newestForDriver(*driver) : std::nullopt;
     if (accepted && asked > accepted->newest)
         return cannotTake(
-            fmt::format("PTX {} is newer than what the board's driver (CUDA {}.{}) accepts, which is {} at most",
-                        asked.text(), *driver / 1000, *driver % 1000 / 10, accepted->newest.text()),
+            fmt::format("PTX {} is newer than what the board's driver (CUDA {}) accepts, which is {} at most",
+                        asked.text(), cudaVersionText(*driver), accepted->newest.text()),
             works);
     return asked;
 }

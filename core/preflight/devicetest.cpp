@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/device/identity.h"
+#include "core/target/cudaversion.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -111,7 +112,7 @@ Finding clock(const BoardFacts &facts) {
 
 Finding driver(const BoardFacts &facts) {
     if (facts.cudaDriver)
-        return item("driver", Status::pass, fmt::format("CUDA driver {}.{}{}", *facts.cudaDriver / 1000, *facts.cudaDriver % 1000 / 10,
+        return item("driver", Status::pass, fmt::format("CUDA driver {}{}", cudaVersionText(*facts.cudaDriver),
                                                         facts.simulated ? " (simulated)" : ""));
     const auto status = facts.cudaDriverStatus.value_or("not known");
     return item("driver", status == "absent" ? Status::warn : Status::unknown, "CUDA driver: " + status, "install the board's JetPack or its NVIDIA driver");

@@ -3,6 +3,7 @@
 // Which images belong to one kernel, and the texts that the kernel checks share.
 
 #include "core/preflight/kernelgroups.h"
+#include "core/target/cudaversion.h"
 
 #include <unordered_map>
 
@@ -89,7 +90,7 @@ std::string aotCommand(const Evidence &evidence, std::optional<Capability> capab
 }
 
 std::string cudaName(int driver) {
-    return fmt::format("CUDA {}.{}", driver / 1000, driver % 1000 / 10);
+    return "CUDA " + cudaVersionText(driver);
 }
 
 Finding makeFinding(Status status, std::string subject, std::string found, std::string needed, std::string why, std::string fix) {

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/preflight/kernelgroups.h"
 #include "core/preflight/libraryclosure.h"
+#include "core/target/cudaversion.h"
 
 #include <algorithm>
 
@@ -98,7 +99,7 @@ void checkRuntime(const Evidence &evidence, const ShippedElf &shipped, int drive
     const auto version = runtimeVersion(shipped);
     if (version.empty())
         return;
-    const auto has = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
+    const auto has = cudaVersionText(driver);
     const auto major = std::to_string(driver / 1000);
     const bool newerMajor = compareVersions(version.substr(0, version.find('.')), major) > 0;
     const bool newer = version.find('.') != std::string::npos && compareVersions(version, has) > 0;

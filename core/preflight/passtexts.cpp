@@ -6,6 +6,7 @@
 
 #include "core/base/progress.h"
 #include "core/base/text.h"
+#include "core/preflight/kernelgroups.h"
 
 #include <algorithm>
 #include <set>
@@ -21,9 +22,6 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
 std::string kernels(const Evidence &evidence) { return counted(evidence.kernels.size(), "kernel", "kernels"); }
 std::string binaries(const Evidence &evidence) { return counted(evidence.elves.size(), "binary", "binaries"); }
 std::string models(const Evidence &evidence) { return counted(evidence.package.manifest.models.size(), "declared model", "declared models"); }
-
-/// "CUDA 12.6" of cuDriverGetVersion.
-std::string cuda(int driver) { return fmt::format("CUDA {}.{}", driver / 1000, driver % 1000 / 10); }
 
 /// The versions of a family ("GLIBC_") that the binaries need at most.
 std::string highestNeed(const Evidence &evidence, std::string_view family) {
@@ -65,7 +63,7 @@ std::string passedPtxVersion(const Evidence &evidence) {
     const auto driver = evidence.driver();
     const auto newest = driver ? evidence.catalog.isa.newestForDriver(*driver) : std::nullopt;
     return fmt::format("PTX {}{}", versions.empty() ? "none" : fmt::format("{}", fmt::join(versions, ", ")),
-                       newest ? fmt::format(", the driver ({}) accepts {}", cuda(*driver), newest->newest.text()) : "");
+                       newest ? fmt::format(", the driver ({}) accepts {}", cudaName(*driver), newest->newest.text()) : "");
 }
 
 std::string passedCachePresent(const Evidence &evidence) { return kernels(evidence) + ", all that were compiled"; }
@@ -94,7 +92,7 @@ std::string passedPackageFiles(const Evidence &evidence) { return counted(eviden
 std::string passedExecutable(const Evidence &) { return "modes, interpreters and the run command are right"; }
 std::string passedCudaLibs(const Evidence &evidence) {
     const auto driver = evidence.driver();
-    return driver ? "CUDA libraries not newer than the driver (" + cuda(*driver) + ")" : "CUDA libraries are of the board's kind";
+    return driver ? "CUDA libraries not newer than the driver (" + cudaName(*driver) + ")" : "CUDA libraries are of the board's kind";
 }
 std::string passedRpath(const Evidence &evidence) { return binaries(evidence) + " without paths of this machine"; }
 std::string passedBoardIdentity(const Evidence &evidence) { return evidence.facts.model.value_or("the board"); }

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/target/target.h"
+#include "core/target/cudaversion.h"
 
 #include <algorithm>
 
@@ -152,7 +153,7 @@ Result<PtxVersion> Catalog::choosePtx(Capability capability, std::optional<int> 
                                      .hint = "slipway targets lists the boards and their capabilities"});
     if (!driver)
         return known ? known->minPtx : isa.newest();
-    const auto cuda = fmt::format("CUDA {}.{}", *driver / 1000, *driver % 1000 / 10);
+    const auto cuda = "CUDA " + cudaVersionText(*driver);
     const auto accepted = isa.newestForDriver(*driver);
     if (!accepted)
         return fail("the board's driver ({}) is older than the table of drivers", cuda);

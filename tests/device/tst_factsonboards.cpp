@@ -3,6 +3,7 @@
 // The facts script and the real probe on the virtual boards of all profiles: the document is complete and right to the last
 // field (tests/data/facts/PROFILE.json), nothing is left on the board, and how long it takes, there and on a native server.
 
+#include "tests/device/boardhome.h"
 #include "tests/device/localsshd.h"
 
 #include "core/base/files.h"
@@ -17,13 +18,6 @@
 using namespace slipway;
 
 namespace {
-
-const fs::path resources = SLIPWAY_BINARY_DIR "/share/slipway/virtualboard";
-
-fs::path packageCache() {
-    const char *cache = std::getenv("XDG_CACHE_HOME");
-    return (cache && *cache ? fs::path(cache) : fs::path(qgetenv("HOME").toStdString()) / ".cache") / "slipway/debs";
-}
 
 /// What differs from machine to machine is checked and replaced by what the file has.
 void mask(Json &facts) {
@@ -70,7 +64,7 @@ class TestFactsOnBoards : public QObject {
 
     static ProbePrograms probes() { return {fs::path(SLIPWAY_BIN_DIR) / "probe"}; }
     VirtualBoardOptions options(const std::string &profile) const {
-        return {.resources = resources, .state = fs::path(m_directory.path().toStdString()) / profile, .cache = packageCache(), .profile = profile};
+        return {.resources = boardResources, .state = fs::path(m_directory.path().toStdString()) / profile, .cache = packageCache(), .profile = profile};
     }
     /// A started board and a session on it; null when either failed.
     std::unique_ptr<Session> open(const std::string &profile, VirtualBoard &board) {
@@ -101,7 +95,7 @@ private Q_SLOTS:
         m_catalog = *catalog;
     }
     void cleanupTestCase() {
-        for (const auto &profile : virtualBoardProfiles(resources))
+        for (const auto &profile : virtualBoardProfiles(boardResources))
             (void)stopVirtualBoard(options(profile), m_quiet);
     }
 
@@ -142,7 +136,7 @@ private Q_SLOTS:
         QVERIFY(session);
         const auto folder = board.root / "usr/local/cuda-12.8/compat";
         fs::create_directories(folder);
-        fs::copy_file(resources / "libcuda.so.1", folder / "libcuda.so.1");
+        fs::copy_file(boardResources / "libcuda.so.1", folder / "libcuda.so.1");
         const auto facts = readFacts(*session, m_catalog, probes(), m_quiet);
         fs::remove_all(folder.parent_path());
         QVERIFY2(facts, facts ? "" : facts.error().message.c_str());

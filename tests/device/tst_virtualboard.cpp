@@ -7,6 +7,7 @@
 #include "core/base/process.h"
 #include "core/base/text.h"
 #include "core/device/virtualboard.h"
+#include "tests/device/boardhome.h"
 
 #include <QDeadlineTimer>
 #include <QTemporaryDir>
@@ -17,13 +18,6 @@
 using namespace slipway;
 
 namespace {
-
-const fs::path resources = SLIPWAY_BINARY_DIR "/share/slipway/virtualboard";
-
-fs::path packageCache() {
-    const char *cache = std::getenv("XDG_CACHE_HOME");
-    return (cache && *cache ? fs::path(cache) : fs::path(qgetenv("HOME").toStdString()) / ".cache") / "slipway/debs";
-}
 
 std::vector<std::string> sshOptions(const VirtualBoard &board) {
     return {"-q", "-F", "none", "-o", "BatchMode=yes", "-o", "UserKnownHostsFile=" + board.knownHosts.string(), "-i", board.identity.string()};
@@ -78,7 +72,7 @@ class TestVirtualBoard : public QObject {
     VirtualBoard m_board;
 
     VirtualBoardOptions options(const std::string &profile = "orin-nano-jp62") {
-        return {.resources = resources, .state = fs::path(m_directory.path().toStdString()) / profile, .cache = packageCache(), .profile = profile};
+        return {.resources = boardResources, .state = fs::path(m_directory.path().toStdString()) / profile, .cache = packageCache(), .profile = profile};
     }
     /// Stops the board and starts it with the options.
     VirtualBoard restarted(const VirtualBoardOptions &wanted) {
@@ -101,7 +95,7 @@ private Q_SLOTS:
     }
 
     void profilesAreListed() {
-        QCOMPARE(virtualBoardProfiles(resources), (std::vector<std::string>{"orin-jp51", "orin-nano-jp62", "thor-jp70"}));
+        QCOMPARE(virtualBoardProfiles(boardResources), (std::vector<std::string>{"orin-jp51", "orin-nano-jp62", "thor-jp70"}));
         QVERIFY(virtualBoardProfiles("/nonexistent").empty());
     }
 
