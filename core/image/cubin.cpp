@@ -52,7 +52,7 @@ private:
 
     std::string_view m_bytes;
     KernelImage m_image;
-    std::set<std::string> m_code; ///< names behind ".text."
+    std::set<std::string_view> m_code; ///< names behind ".text."
     std::uint64_t m_shared = 0;
 };
 
@@ -129,6 +129,7 @@ void CubinReader::readSymbols(const Elf &elf, const Section &table) {
                            why(llvm::joinErrors(symbols.takeError(), strings.takeError()))));
         return;
     }
+    std::size_t namesLeft = m_bytes.size(); // symbols that share one long name could ask for more memory than there is
     for (const auto &symbol : *symbols) {
         if (symbol.getType() != llvm::ELF::STT_FUNC || !(symbol.st_other & entryFlag))
             continue;
@@ -137,8 +138,13 @@ void CubinReader::readSymbols(const Elf &elf, const Section &table) {
             damage(fmt::format("a kernel's name cannot be read ({})", why(name.takeError())));
             continue;
         }
-        KernelEntry entry{.name = printable(name->str(), 4096)};
-        if (!m_code.contains(name->str()))
+        if (name->size() > namesLeft) {
+            damage("the names of its kernels take more room than the file has");
+            return;
+        }
+        namesLeft -= name->size();
+        KernelEntry entry{.name = printable(*name, 4096)};
+        if (!m_code.contains(*name))
             damage(fmt::format("the kernel {} has no code (needed a section .text.{})", printable(entry.name, 80),
                                printable(entry.name, 80)));
         m_image.entries.push_back(std::move(entry));
@@ -163,7 +169,7 @@ void CubinReader::readSections(const Elf &elf) {
         if (name->starts_with(".nv.shared."))
             m_shared = std::max<std::uint64_t>(m_shared, section.sh_size);
         if (name->starts_with(".text."))
-            m_code.insert(name->substr(6).str());
+            m_code.insert(name->substr(6));
         if (section.sh_type == llvm::ELF::SHT_NOBITS)
             continue;
         auto content = elf.getSectionContents(section);

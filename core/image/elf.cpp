@@ -11,6 +11,7 @@
 #include <QFile>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 namespace slipway {
@@ -38,11 +39,6 @@ std::string machineName(unsigned machine) {
     }
 }
 
-/// LLVM hands out some names with the rest of their table behind the NUL.
-std::string nameOf(std::string_view text) {
-    return printable(text.substr(0, text.find('\0')));
-}
-
 template <typename ElfType>
 class ElfReader {
     using Elf = object::ELFFile<ElfType>;
@@ -67,7 +63,8 @@ private:
     void readSegments(const Elf &elf);
     void readDynamic(const Elf &elf);
     void addDynamic(std::int64_t tag, std::uint64_t value);
-    std::string stringAt(std::uint64_t offset);
+    /// The name at `offset` of a table of names, empty with `damage` when there is none.
+    std::string nameAt(std::string_view table, std::uint64_t offset);
     void readSections(const Elf &elf);
     void readVersionNeeds(const Elf &elf, const Section &needs);
     void readVersionDefinitions(const Elf &elf, const Section &definitions);
@@ -76,6 +73,9 @@ private:
     std::string_view m_bytes;
     ElfImage &m_image;
     std::string_view m_strings; ///< DT_STRTAB
+    /// Bytes of names still to be kept. Entries share names, so a linker's names may take more than their tables; those of a
+    /// file made to exhaust us are its largest name, once for each entry.
+    std::uint64_t m_namesLeft = 4 * m_bytes.size();
     bool m_isPie = false;
     bool m_isDynamic = false;
     bool m_isDynamicCut = false; ///< a dynamic segment lies behind the end of the file
@@ -128,33 +128,40 @@ void ElfReader<ElfType>::readSegments(const Elf &elf) {
 }
 
 template <typename ElfType>
-std::string ElfReader<ElfType>::stringAt(std::uint64_t offset) {
-    if (offset >= m_strings.size()) {
-        damage("a name of the dynamic section lies outside of its table");
+std::string ElfReader<ElfType>::nameAt(std::string_view table, std::uint64_t offset) {
+    if (offset >= table.size()) {
+        damage("a name lies outside of its table");
         return {};
     }
-    const auto text = m_strings.substr(std::size_t(offset));
-    return printable(text.substr(0, text.find('\0')), 4096);
+    const auto most = table.substr(std::size_t(offset), 4096);
+    const auto text = most.substr(0, most.find('\0'));
+    if (text.size() > m_namesLeft) {
+        damage("its names take more room than the file has");
+        return {};
+    }
+    m_namesLeft -= text.size();
+    return printable(text, 4096);
 }
 
 template <typename ElfType>
 void ElfReader<ElfType>::addDynamic(std::int64_t tag, std::uint64_t value) {
     const auto pieces = [](const std::string &text, std::vector<std::string> &into) {
+        into.clear(); // of several the loader takes the last
         for (const auto piece : split(text, ':'))
             into.emplace_back(piece);
     };
     switch (tag) {
     case llvm::ELF::DT_NEEDED:
-        m_image.needed.push_back(stringAt(value));
+        m_image.needed.push_back(nameAt(m_strings, value));
         break;
     case llvm::ELF::DT_SONAME:
-        m_image.soname = stringAt(value);
+        m_image.soname = nameAt(m_strings, value);
         break;
     case llvm::ELF::DT_RPATH:
-        pieces(stringAt(value), m_image.rpath);
+        pieces(nameAt(m_strings, value), m_image.rpath);
         break;
     case llvm::ELF::DT_RUNPATH:
-        pieces(stringAt(value), m_image.runpath);
+        pieces(nameAt(m_strings, value), m_image.runpath);
         break;
     case llvm::ELF::DT_FLAGS_1:
         m_isPie = value & llvm::ELF::DF_1_PIE;
@@ -191,31 +198,71 @@ void ElfReader<ElfType>::readDynamic(const Elf &elf) {
         addDynamic(entry.getTag(), entry.getVal());
 }
 
+/// Hands each record of one list to `take`: `count` records from `offset` of the section's `bytes`, each of which tells with
+/// `next` where the one after it begins. What lies outside of the section, or tells more records than fit into it, is
+/// false. `left` is how many records the section has room for: lists that share their bytes, which no linker writes and
+/// with which a file of a few kilobytes can tell of billions of records, use it up.
+template <typename Record, typename Take>
+bool walkRecords(std::string_view bytes, std::uint64_t offset, std::uint64_t count, std::uint64_t &left, auto next, Take take) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if (left == 0 || offset > bytes.size() || bytes.size() - offset < sizeof(Record))
+            return false;
+        --left;
+        Record record;
+        std::memcpy(&record, bytes.data() + offset, sizeof record);
+        if (!take(record, offset))
+            return false;
+        offset += record.*next;
+    }
+    return true;
+}
+
+// LLVM has readers of the two tables of versions; they believe every count in the file, and want gigabytes when it lies.
+
 template <typename ElfType>
 void ElfReader<ElfType>::readVersionNeeds(const Elf &elf, const Section &needs) {
-    auto libraries = elf.getVersionDependencies(needs);
-    if (!libraries)
-        return damage("the table of needed versions", libraries.takeError());
-    for (const auto &library : *libraries) {
-        for (const auto &version : library.AuxV) {
-            m_versionOfIndex[version.Other & 0x7fff] = m_image.versions.size();
-            m_image.versions.push_back({.library = nameOf(library.File),
-                                        .version = nameOf(version.Name),
+    using Need = typename Elf::Elf_Verneed;
+    using Aux = typename Elf::Elf_Vernaux;
+    auto names = elf.getLinkAsStrtab(needs);
+    if (!names)
+        return damage("the table of needed versions", names.takeError());
+    const auto bytes = m_bytes.substr(std::size_t(needs.sh_offset), std::size_t(needs.sh_size));
+    std::uint64_t left = bytes.size() / sizeof(Aux);
+    const bool isWhole = walkRecords<Need>(bytes, 0, needs.sh_info, left, &Need::vn_next, [&](const Need &need, std::uint64_t at) {
+        return walkRecords<Aux>(bytes, at + need.vn_aux, need.vn_cnt, left, &Aux::vna_next, [&](const Aux &aux, std::uint64_t) {
+            m_versionOfIndex[aux.vna_other & 0x7fff] = m_image.versions.size();
+            m_image.versions.push_back({.library = nameAt(*names, need.vn_file),
+                                        .version = nameAt(*names, aux.vna_name),
                                         .symbols = {},
-                                        .weak = (version.Flags & llvm::ELF::VER_FLG_WEAK) != 0});
-        }
-    }
+                                        .weak = (aux.vna_flags & llvm::ELF::VER_FLG_WEAK) != 0});
+            return true;
+        });
+    });
+    if (!isWhole)
+        damage("the table of needed versions ends before its last entry: it is truncated or damaged");
 }
 
 template <typename ElfType>
 void ElfReader<ElfType>::readVersionDefinitions(const Elf &elf, const Section &definitions) {
-    auto versions = elf.getVersionDefinitions(definitions);
-    if (!versions)
-        return damage("the table of offered versions", versions.takeError());
-    for (const auto &version : *versions) {
-        if (!(version.Flags & llvm::ELF::VER_FLG_BASE)) // the base one is the library's own name
-            m_image.defines.insert(nameOf(version.Name));
-    }
+    using Definition = typename Elf::Elf_Verdef;
+    using Aux = typename Elf::Elf_Verdaux;
+    auto names = elf.getLinkAsStrtab(definitions);
+    if (!names)
+        return damage("the table of offered versions", names.takeError());
+    const auto bytes = m_bytes.substr(std::size_t(definitions.sh_offset), std::size_t(definitions.sh_size));
+    std::uint64_t left = bytes.size() / sizeof(Definition);
+    const bool isWhole =
+        walkRecords<Definition>(bytes, 0, definitions.sh_info, left, &Definition::vd_next, [&](const Definition &definition, std::uint64_t at) {
+            // The base one is the library's own name; of the others the first name counts, the rest are their parents.
+            std::uint64_t one = 1;
+            return (definition.vd_flags & llvm::ELF::VER_FLG_BASE) || definition.vd_cnt == 0 ||
+                   walkRecords<Aux>(bytes, at + definition.vd_aux, 1, one, &Aux::vda_next, [&](const Aux &aux, std::uint64_t) {
+                       m_image.defines.insert(nameAt(*names, aux.vda_name));
+                       return true;
+                   });
+        });
+    if (!isWhole)
+        damage("the table of offered versions ends before its last entry: it is truncated or damaged");
 }
 
 /// Which undefined symbols ask for which version: .gnu.version runs parallel to .dynsym.
@@ -235,10 +282,7 @@ void ElfReader<ElfType>::nameSymbols(const Elf &elf) {
         const auto found = m_versionOfIndex.find((*indices)[i].vs_index & 0x7fff);
         if (found == m_versionOfIndex.end() || (*symbols)[i].st_shndx != llvm::ELF::SHN_UNDEF)
             continue;
-        auto name = (*symbols)[i].getName(*strings);
-        if (!name)
-            return damage("a symbol's name", name.takeError());
-        m_image.versions[found->second].symbols.push_back(printable(name->str(), 1024));
+        m_image.versions[found->second].symbols.push_back(nameAt(*strings, (*symbols)[i].st_name));
     }
 }
 

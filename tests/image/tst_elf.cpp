@@ -9,6 +9,8 @@
 #include <QTest>
 
 #include <algorithm>
+#include <cstring>
+#include <elf.h>
 #include <random>
 
 using namespace slipway;
@@ -175,6 +177,70 @@ private Q_SLOTS:
                     char(random());
             (void)readElf(changed);
         }
+    }
+
+    void aTableOfVersionsThatTellsOfBillionsIsDamageNotMemory() {
+        compile("needs", "#include <stdio.h>\nint main(void) { return puts(\"x\"); }", {});
+        std::string bytes = *readFile(at("needs"));
+        Elf64_Ehdr header;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        for (int i = 0; i < header.e_shnum; ++i) {
+            Elf64_Shdr section;
+            char *place = bytes.data() + header.e_shoff + std::size_t(i) * sizeof section;
+            std::memcpy(&section, place, sizeof section);
+            if (section.sh_type != SHT_GNU_verneed)
+                continue;
+            section.sh_info = 0xFFFFFFFF;
+            std::memcpy(place, &section, sizeof section);
+            Elf64_Verneed need;
+            std::memcpy(&need, bytes.data() + section.sh_offset, sizeof need);
+            need.vn_next = 0; // the next library is this one again
+            std::memcpy(bytes.data() + section.sh_offset, &need, sizeof need);
+        }
+        const auto image = readElf(bytes);
+        QVERIFY(image.has_value());
+        QCOMPARE(image->damage.size(), std::size_t(1));
+        QCOMPARE(image->damage[0], std::string("the table of needed versions ends before its last entry: it is truncated or damaged"));
+        QVERIFY(image->versions.size() < 100);
+    }
+
+    void namesThatTakeMoreRoomThanTheFileAreDamage() {
+        const std::string longName(4000, 'n');
+        compile("names", "int main(void) { return 0; }", {"-Wl,--no-as-needed", "lib.so", "-Wl,-rpath," + longName, "-Wl,--spare-dynamic-tags=500"});
+        std::string bytes = *readFile(at("names"));
+        Elf64_Ehdr header;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        Elf64_Dyn path{};
+        std::vector<char *> entries;
+        for (int i = 0; i < header.e_phnum; ++i) {
+            Elf64_Phdr segment;
+            std::memcpy(&segment, bytes.data() + header.e_phoff + std::size_t(i) * sizeof segment, sizeof segment);
+            for (std::size_t at = 0; segment.p_type == PT_DYNAMIC && at < segment.p_filesz; at += sizeof path)
+                entries.push_back(bytes.data() + segment.p_offset + at);
+        }
+        const auto tagAt = [](const char *place) {
+            Elf64_Dyn entry;
+            std::memcpy(&entry, place, sizeof entry);
+            return entry;
+        };
+        for (const char *place : entries) {
+            if (tagAt(place).d_tag == DT_RUNPATH || tagAt(place).d_tag == DT_RPATH)
+                path = tagAt(place);
+        }
+        QVERIFY(path.d_un.d_val != 0);
+        path.d_tag = DT_NEEDED;
+        entries.pop_back(); // DT_NULL ends the list
+        for (char *place : entries) { // every other entry but the table's place and size needs the longest name
+            if (tagAt(place).d_tag != DT_STRTAB && tagAt(place).d_tag != DT_STRSZ)
+                std::memcpy(place, &path, sizeof path);
+        }
+        const auto image = readElf(bytes);
+        QVERIFY(image.has_value());
+        QVERIFY(has(image->damage, "its names take more room than the file has"));
+        std::size_t kept = 0;
+        for (const auto &name : image->needed)
+            kept += name.size();
+        QVERIFY(kept <= 4 * bytes.size());
     }
 
     void theClassAndByteOrderOfAHeaderAreBelieved() {
