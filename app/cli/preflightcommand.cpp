@@ -6,7 +6,9 @@
 
 #include "core/deploy/remedy.h"
 
+#include <algorithm>
 #include <ctime>
+#include <span>
 
 namespace slipway::cli {
 
@@ -91,19 +93,41 @@ Result<int> run(Context &context, const Options &options, Progress &progress) {
     return verdict.status == Status::fail ? 3 : verdict.status == Status::unknown ? 1 : 0;
 }
 
+/// Of ten thousand kernels for the wrong GPU a person wants to read once why, and what to do.
+bool isSameTrouble(const Finding &one, const Finding &other) {
+    return one.id == other.id && one.status == other.status && one.why == other.why && one.fix == other.fix;
+}
+
+/// Findings of one check with one reason and one remedy.
+void printTrouble(std::span<const Finding> findings) {
+    constexpr std::size_t most = 10;
+    const auto &first = findings.front();
+    const bool isOneNeed = std::ranges::all_of(findings, [&](const Finding &finding) { return finding.needed == first.needed; });
+    const bool isQuiet = first.status == Status::pass || first.status == Status::skipped;
+    for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) {
+        const auto &finding = findings[i];
+        const auto &text = finding.status == Status::skipped && finding.found.empty() ? finding.why : finding.found;
+        const auto head = i == 0 || isQuiet ? fmt::format("{} {:<16} ", mark(finding.status), finding.id) : fmt::format("            {:<7} ", "also");
+        std::fputs(fmt::format("{}{}{}{}{}\n", head, finding.subject, finding.subject.empty() ? "" : ": ", text,
+                               isOneNeed ? "" : "; needed " + finding.needed).c_str(), stdout);
+    }
+    if (findings.size() > most)
+        std::fputs(fmt::format("            {:<7} {} more (--json lists all)\n", "also", findings.size() - most).c_str(), stdout);
+    if (isQuiet)
+        return;
+    for (const auto &[label, text] : {std::pair("needed", isOneNeed ? first.needed : std::string()), std::pair("why", first.why), std::pair("fix", first.fix)}) {
+        if (!text.empty())
+            std::fputs(fmt::format("            {:<7} {}\n", label, text).c_str(), stdout);
+    }
+}
+
 } // namespace
 
 void printVerdict(const Verdict &verdict) {
-    for (const auto &finding : verdict.findings) {
-        std::fputs(fmt::format("{} {:<16} {}{}\n", mark(finding.status), finding.id,
-                               finding.subject.empty() ? "" : finding.subject + ": ",
-                               finding.status == Status::skipped && finding.found.empty() ? finding.why : finding.found).c_str(), stdout);
-        if (finding.status == Status::pass || finding.status == Status::skipped)
-            continue;
-        for (const auto &[label, text] : {std::pair("needed", finding.needed), std::pair("why", finding.why), std::pair("fix", finding.fix)}) {
-            if (!text.empty())
-                std::fputs(fmt::format("            {:<7} {}\n", label, text).c_str(), stdout);
-        }
+    for (auto first = verdict.findings.begin(); first != verdict.findings.end();) {
+        const auto last = std::find_if(first, verdict.findings.end(), [&](const Finding &other) { return !isSameTrouble(*first, other); });
+        printTrouble(std::span(first, last));
+        first = last;
     }
     std::fputs(fmt::format("verdict: {} (against {})\n", statusName(verdict.status), verdict.factsSource).c_str(), stdout);
 }

@@ -15,7 +15,9 @@
 #include <QTimer>
 #include <QWizard>
 
+#include <algorithm>
 #include <cstdio>
+#include <span>
 
 using namespace slipway;
 
@@ -72,6 +74,21 @@ Result<Options> readOptions(const QApplication &app) {
     return options;
 }
 
+/// Without a display Qt aborts with the advice to reinstall. What only asks for text needs none.
+Result<void> requireDisplay(std::span<char *> words) {
+    const auto named = [&](std::initializer_list<std::string_view> names) {
+        return std::ranges::any_of(words, [&](std::string_view word) { return std::ranges::find(names, word) != names.end(); });
+    };
+    if (qEnvironmentVariableIsSet("QT_QPA_PLATFORM") || named({"-platform", "--platform"}) || !qEnvironmentVariableIsEmpty("DISPLAY") ||
+        !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY"))
+        return {};
+    if (!named({"-h", "--help", "--help-all", "-v", "--version"}))
+        return fail("there is no display here (DISPLAY and WAYLAND_DISPLAY are not set): start it in a desktop session or through ssh -X, "
+                    "or use the command line, slipway");
+    qputenv("QT_QPA_PLATFORM", "minimal");
+    return {};
+}
+
 /// Presses the button of the open dialog that goes on, each time it can be pressed.
 void pressOn(QDialog *dialog) {
     auto *again = new QTimer(dialog);
@@ -104,8 +121,6 @@ void openDialog(const Options &options, MainWindow &window) {
 void follow(const Options &options, MainWindow &window) {
     if (!options.device.isEmpty())
         window.selectDevice(options.device.toStdString());
-    if (!options.page.isEmpty())
-        window.showPage(Page(pages.indexOf(options.page)));
     if (!options.cache.isEmpty())
         window.openCache(options.cache.toStdString());
     if (!options.package.isEmpty())
@@ -114,6 +129,8 @@ void follow(const Options &options, MainWindow &window) {
         window.boards().readFacts(options.device.toStdString());
     if (options.releases)
         window.listReleases();
+    if (!options.page.isEmpty()) // last: the others show the page that they are about
+        window.showPage(Page(pages.indexOf(options.page)));
     openDialog(options, window);
 }
 
@@ -143,6 +160,8 @@ void saveScreenshot(const QString &file, MainWindow &window) {
 } // namespace
 
 int main(int count, char **words) {
+    if (const auto display = requireDisplay(std::span(words, std::size_t(count))); !display)
+        return complain(display.error());
     QApplication app(count, words);
     QApplication::setApplicationName("slipway-gui");
     QApplication::setApplicationDisplayName("Slipway");

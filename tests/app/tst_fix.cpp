@@ -82,6 +82,24 @@ private Q_SLOTS:
         QCOMPARE(preflight(made).code, 0); // and it stays so
     }
 
+    void oneMistakeOfManyKernelsIsExplainedOnce() {
+        const auto source = project("many");
+        const auto kernel = readFile(at("many/kernels/saxpy.ll")).value();
+        for (int i = 1; i < 12; ++i) {
+            const auto named = QString::fromStdString(kernel).replace("saxpy", "saxpy" + QString::number(i));
+            QVERIFY(writeFileAtomically(at("many/kernels/saxpy" + QString::number(i) + ".ll"), named.toStdString()));
+        }
+        QVERIFY(writeFileAtomically(at("many/slipway.json"), QString::fromStdString(readFile(at("many/slipway.json")).value()).replace("saxpy.ll", "*.ll").toStdString()));
+        const auto made = package(source, {"--capability", "sm_89"});
+        const auto outcome = m_cli.run({"preflight", made, "--target", "jetson-orin-nano"});
+        QCOMPARE(outcome.code, 3);
+        QCOMPARE(outcome.output.count("FAIL    capability"), 1);
+        QCOMPARE(outcome.output.count("PTX for sm_89 needs capability 8.9 or later, not 8.7"), 1);
+        QCOMPARE(outcome.output.count("slipway aot --target jetson-orin-nano --capability sm_87, then slipway package"), 1);
+        QCOMPARE(outcome.output.count("            also    2 more (--json lists all)\n"), 2); // of capability, of cache-keys
+        QCOMPARE(outcome.output.count("; needed saxpy"), 10); // of cache-keys, each has its own
+    }
+
     void anIncompleteCacheIsMadeComplete() {
         const auto source = project("gap");
         const auto made = package(source);
