@@ -8,6 +8,7 @@
 #include "core/kernel/parallel.h"
 #include "core/kernel/unit.h"
 #include "core/kernel/worker.h"
+#include "core/kernel/workfolder.h"
 
 #include "core/base/text.h"
 
@@ -123,6 +124,24 @@ Result<void> compileOne(CompileUnit &unit, CompileContext &context, Progress &pr
     }
 }
 
+/// Whether a unit has an image that a record can speak of.
+bool isMade(const StoredRecord &stored) {
+    return !stored.image.file.empty() || !stored.cubin.file.empty();
+}
+
+/// Completes the records of what has just been built, and puts them where they outlive this process.
+void finish(CompileUnit &unit, const CompileContext &context) {
+    if (unit.error)
+        return;
+    for (auto &stored : unit.made) {
+        stored.record.sourceHash = contentHash(stored.inputs);
+        stored.record.builtAt = long(std::time(nullptr));
+        stored.record.why = unit.why;
+    }
+    if (std::ranges::all_of(unit.made, isMade))
+        context.journal.add(unit.made);
+}
+
 /// Runs what must be built: LLVM IR in its workers, everything else on threads of ours.
 Result<void> compileAll(const UnitPointers &stale, CompileContext &context, Progress::Step &step, Progress &progress) {
     UnitPointers llvmIr, others;
@@ -130,13 +149,17 @@ Result<void> compileAll(const UnitPointers &stale, CompileContext &context, Prog
         removeOldCubin(*unit, context);
         (unit->source.kind == SourceKind::llvmIr ? llvmIr : others).push_back(unit);
     }
+    const auto done = [&](CompileUnit &unit) {
+        finish(unit, context);
+        step.advance();
+    };
     if (!llvmIr.empty())
-        TRY(compileLlvmIr(llvmIr, context, [&](CompileUnit &) { step.advance(); }, progress));
+        TRY(compileLlvmIr(llvmIr, context, done, progress));
     inParallel(others.size(), context.request.workers, progress, [&](std::size_t index) {
         auto &unit = *others[index];
         if (auto compiled = compileOne(unit, context, progress); !compiled)
             unit.error = std::move(compiled).error();
-        step.advance();
+        done(unit);
         return !context.aborted();
     });
     if (auto failure = context.aborted())
@@ -161,7 +184,7 @@ bool needsCubin(const StoredRecord &stored, Capability capability, const Compile
 void assemble(const CubinJob &job, CompileContext &context, std::mutex &mutex, Progress &progress) {
     const auto made = makeCubin(*job.stored, job.unit->capability, context, progress);
     if (made)
-        return;
+        return context.journal.add({*job.stored});
     const std::lock_guard lock(mutex); // a program's images share its unit
     if (made.error().detail.find("Unsupported .version") != std::string::npos)
         context.note(fmt::format("{} does not know PTX {}: no cubin for {}", context.ptxasTool, job.unit->ptx.text(),
@@ -181,11 +204,14 @@ Result<void> assembleAll(Units &units, CompileContext &context, Progress &progre
         }
     }
     for (auto &unit : units) {
+        const auto before = jobs.size();
         for (auto &stored : unit.made) {
             if (!unit.error && needsCubin(stored, unit.capability, context) &&
                 !brought.contains(stored.image.file.stem()))
                 jobs.push_back({&unit, &stored});
         }
+        if (jobs.size() > before && unit.why.empty())
+            context.journal.add(unit.made); // those that get no cubin belong to it too
     }
     if (jobs.empty())
         return {};
@@ -217,30 +243,22 @@ void dropCubins(Units &units, const CompileContext &context) {
     }
 }
 
-void completeRecords(Units &units) {
-    for (auto &unit : units) {
-        for (auto &stored : unit.made) {
-            if (unit.why.empty() || unit.error)
-                continue;
-            stored.record.sourceHash = contentHash(stored.inputs);
-            stored.record.builtAt = long(std::time(nullptr));
-            stored.record.why = unit.why;
-        }
-    }
-}
-
-/// Whether a unit has an image that a record can speak of.
-bool isMade(const StoredRecord &stored) {
-    return !stored.image.file.empty() || !stored.cubin.file.empty();
-}
-
-Result<void> record(const Units &units, const CompileContext &context, Progress &progress) {
+/// Into the cache's records file, which takes the place of the journal; where both find no room, the journal goes
+/// first.
+Result<void> record(const Units &units, CompileContext &context) {
     std::vector<StoredRecord> made;
     for (const auto &unit : units) {
         if (!unit.error)
             std::copy_if(unit.made.begin(), unit.made.end(), std::back_inserter(made), isMade);
     }
-    return made.empty() ? Result<void>() : mergeRecords(context.request.cacheDirectory, made, progress);
+    if (made.empty())
+        return {};
+    Progress quiet; // recording must not be cancelled: it is what keeps the work
+    auto recorded = mergeRecords(context.request.cacheDirectory, made, quiet);
+    if (recorded || !isDiskFull(recorded.error()))
+        return recorded;
+    context.journal.remove();
+    return mergeRecords(context.request.cacheDirectory, made, quiet);
 }
 
 /// An image made for other boards is no failure where the same kernel came for this one too.
@@ -301,20 +319,14 @@ Result<void> work(Units &units, CompileContext &context, Progress &progress) {
     }
     const auto count = stale.size();
     std::erase_if(stale, [](const CompileUnit *unit) { return unit->error.has_value(); });
-    std::optional<ReservedRoom> room;
-    if (!stale.empty())
-        room.emplace(
-            TRY_IN(ReservedRoom::in(context.scratch, roomForRecords(context.request.cacheDirectory, stale.size())),
-                   "the kernel cache cannot be written"));
+    const auto room = stale.empty() ? 0 : roomForRecords(context.request.cacheDirectory, stale.size());
+    context.journal = TRY_IN(RunJournal::in(context.scratch, room), "the kernel cache cannot be written");
     auto compiled = compileAll(stale, context, step, progress);
     if (compiled && context.request.cubin)
         compiled = assembleAll(units, context, progress);
     if (!context.request.cubin)
         dropCubins(units, context);
-    completeRecords(units);
-    room.reset();
-    Progress quiet; // recording must not be cancelled: it is what keeps the work
-    auto recorded = record(units, context, quiet);
+    auto recorded = record(units, context);
     TRY(std::move(compiled));
     TRY(std::move(recorded));
     if (count == 0)
@@ -341,8 +353,10 @@ Result<AotReport> compileKernels(const AotRequest &request, const KernelTools &t
     const auto llvm = TRY(describeWorker(tools.kernelc, progress));
     const auto targets = TRY(chooseTargets(request, options, catalog, llvm));
     auto units = TRY(unitsOf(request, targets));
-    const auto scratch = TRY_IN(ScratchDir::in(request.cacheDirectory), "the kernel cache cannot be written");
+    const auto scratch = TRY_IN(WorkFolder::in(request.cacheDirectory), "the kernel cache cannot be written");
     CompileContext context(request, tools, catalog.isa);
+    if (const auto taken = takeOverAbandoned(request.cacheDirectory, progress); !taken)
+        context.note(fmt::format("what a run that was killed had finished is made again: {}", taken.error().message));
     context.options = options;
     context.llvm = llvm;
     context.scratch = scratch.path();

@@ -10,6 +10,7 @@
 #include "core/kernel/compile.h"
 #include "core/kernel/makerule.h"
 #include "core/kernel/records.h"
+#include "core/kernel/workfolder.h"
 
 #include <QLockFile>
 
@@ -184,7 +185,8 @@ Result<std::string> CudaPreludes::keyOf(const Command &line, bool withFlags, Pro
 Result<CudaPreludes::Prelude> CudaPreludes::make(const Command &command, Progress &progress) const {
     std::error_code error;
     fs::create_directories(m_tools.preludes, error);
-    const auto scratch = TRY(ScratchDir::in(m_tools.preludes));
+    std::ignore = takeOverAbandoned(m_tools.preludes, progress);
+    const auto scratch = TRY(WorkFolder::in(m_tools.preludes));
     TRY(writeFileAtomically(scratch.path() / sourceMark, "", 0644, Durable::no));
     auto line = TRY(compilerLine(command, scratch.path(), progress));
     const bool relative = std::any_of(line.arguments.begin(), line.arguments.end(), [](const std::string &argument) {

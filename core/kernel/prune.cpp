@@ -5,6 +5,7 @@
 #include "core/kernel/cache.h"
 
 #include "core/base/text.h"
+#include "core/kernel/workfolder.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +19,7 @@ namespace slipway {
 
 namespace {
 
-/// Temporary files of ours live for milliseconds, directories for a run.
+/// Temporary files of ours live for milliseconds, directories for a run: their age counts where no owner is told.
 constexpr std::chrono::minutes fileAge{1};
 constexpr std::chrono::hours directoryAge{12};
 
@@ -47,12 +48,11 @@ bool isFree(const fs::path &lock) {
     return taken;
 }
 
-/// ".k_HASH.o.Ab12Cd" of writeFileAtomically, ".slipway-Ab12Cd" of ScratchDir.
+/// ".k_HASH.o.Ab12Cd" of writeFileAtomically, ".slipway-Ab12Cd" of a work folder.
 bool isOldScratch(const fs::path &file) {
+    if (isWorkFolder(file))
+        return !hasOwner(file) && olderThan(file, directoryAge);
     const auto name = file.filename().string();
-    std::error_code error;
-    if (fs::is_directory(fs::symlink_status(file, error)))
-        return name.starts_with(".slipway-") && name.size() == 15 && olderThan(file, directoryAge);
     const auto inner = name.size() > 8 && name.starts_with('.') ? std::string_view(name).substr(1, name.size() - 8)
                                                                 : std::string_view();
     return !inner.empty() && name[name.size() - 7] == '.' && !parseCacheFileName(inner).hash.empty() &&
@@ -62,6 +62,7 @@ bool isOldScratch(const fs::path &file) {
 } // namespace
 
 Result<std::vector<fs::path>> pruneCache(const fs::path &directory, Progress &progress) {
+    auto removed = TRY(takeOverAbandoned(directory, progress));
     std::vector<fs::path> files;
     std::set<std::string> images;
     std::error_code error;
@@ -75,7 +76,6 @@ Result<std::vector<fs::path>> pruneCache(const fs::path &directory, Progress &pr
     if (error)
         return fail("cannot read the kernel cache {}: {}", printable(directory.string()), error.message());
     std::sort(files.begin(), files.end());
-    std::vector<fs::path> removed;
     for (const auto &file : files) {
         TRY(progress.checkpoint());
         const auto name = parseCacheFileName(file.filename().string());
@@ -89,6 +89,7 @@ Result<std::vector<fs::path>> pruneCache(const fs::path &directory, Progress &pr
             return fail("cannot remove {}: {}", printable(file.string()), error.message());
         removed.push_back(file);
     }
+    std::sort(removed.begin(), removed.end());
     return removed;
 }
 

@@ -43,41 +43,6 @@ Result<FileStamp> fileStampFromJson(const Json &json) {
     return stamp;
 }
 
-Json storedToJson(const StoredRecord &stored) {
-    auto json = slipway::toJson(stored.record);
-    auto inputs = Json::array();
-    for (const auto &input : stored.inputs)
-        inputs.push_back(toJson(input));
-    json["inputs"] = std::move(inputs);
-    if (!stored.image.file.empty())
-        json["image"] = toJson(stored.image);
-    if (!stored.cubin.file.empty()) {
-        json["cubin"] = toJson(stored.cubin);
-        json["cubinTool"] = stored.cubinTool;
-    }
-    return json;
-}
-
-Result<StoredRecord> storedFromJson(const Json &json) {
-    StoredRecord stored;
-    stored.record = TRY(kernelRecordFromJson(json, what));
-    if (const auto inputs = json.find("inputs"); inputs != json.end() && inputs->is_array()) {
-        for (const auto &input : *inputs)
-            stored.inputs.push_back(TRY(fileStampFromJson(input)));
-    }
-    if (const auto image = json.find("image"); image != json.end())
-        stored.image = TRY(fileStampFromJson(*image));
-    if (const auto cubin = json.find("cubin"); cubin != json.end())
-        stored.cubin = TRY(fileStampFromJson(*cubin));
-    stored.cubinTool = TRY(member<std::string>(json, "cubinTool", {}, what));
-    // these names are joined to the cache's directory, also to remove files
-    for (const auto *stamp : {&stored.image, &stored.cubin}) {
-        if (!stamp->file.empty() && (!isInsidePath(stamp->file.string()) || stamp->file.has_parent_path()))
-            return fail("{}: \"{}\" is not the name of a file in the cache", what, printable(stamp->file.string()));
-    }
-    return stored;
-}
-
 Result<std::vector<StoredRecord>> load(const fs::path &cache) {
     std::vector<StoredRecord> all;
     std::error_code error;
@@ -90,7 +55,7 @@ Result<std::vector<StoredRecord>> load(const fs::path &cache) {
     if (kernels == json.end() || !kernels->is_array())
         return fail("{}: \"kernels\" is missing (needed a list)", what);
     for (const auto &kernel : *kernels)
-        all.push_back(TRY(storedFromJson(kernel)));
+        all.push_back(TRY(storedRecordFromJson(kernel)));
     return all;
 }
 
@@ -116,6 +81,41 @@ void removeUnreferenced(const fs::path &cache, const std::vector<StoredRecord> &
 std::string StoredRecord::subject() const {
     return fmt::format("{}\n{}\n{}\n{}", record.kind, record.source, record.target ? record.target->sm() : "",
                        record.ptx ? record.ptx->code() : 0);
+}
+
+Json toJson(const StoredRecord &stored) {
+    auto json = slipway::toJson(stored.record);
+    auto inputs = Json::array();
+    for (const auto &input : stored.inputs)
+        inputs.push_back(toJson(input));
+    json["inputs"] = std::move(inputs);
+    if (!stored.image.file.empty())
+        json["image"] = toJson(stored.image);
+    if (!stored.cubin.file.empty()) {
+        json["cubin"] = toJson(stored.cubin);
+        json["cubinTool"] = stored.cubinTool;
+    }
+    return json;
+}
+
+Result<StoredRecord> storedRecordFromJson(const Json &json) {
+    StoredRecord stored;
+    stored.record = TRY(kernelRecordFromJson(json, what));
+    if (const auto inputs = json.find("inputs"); inputs != json.end() && inputs->is_array()) {
+        for (const auto &input : *inputs)
+            stored.inputs.push_back(TRY(fileStampFromJson(input)));
+    }
+    if (const auto image = json.find("image"); image != json.end())
+        stored.image = TRY(fileStampFromJson(*image));
+    if (const auto cubin = json.find("cubin"); cubin != json.end())
+        stored.cubin = TRY(fileStampFromJson(*cubin));
+    stored.cubinTool = TRY(member<std::string>(json, "cubinTool", {}, what));
+    // these names are joined to the cache's directory, also to remove files
+    for (const auto *stamp : {&stored.image, &stored.cubin}) {
+        if (!stamp->file.empty() && (!isInsidePath(stamp->file.string()) || stamp->file.has_parent_path()))
+            return fail("{}: \"{}\" is not the name of a file in the cache", what, printable(stamp->file.string()));
+    }
+    return stored;
 }
 
 Result<FileStamp> Contents::entry(const fs::path &file, bool ours) {
@@ -192,7 +192,7 @@ Result<void> mergeRecords(const fs::path &cache, const std::vector<StoredRecord>
     kept.insert(kept.end(), made.begin(), made.end());
     auto kernels = Json::array();
     for (const auto &stored : kept)
-        kernels.push_back(storedToJson(stored));
+        kernels.push_back(toJson(stored));
     TRY(writeJsonFile(cache / recordsFileName, {{"format", formatVersion}, {"kernels", std::move(kernels)}}));
     removeUnreferenced(cache, gone, kept);
     return {};

@@ -35,6 +35,10 @@ struct StoredRecord {
     [[nodiscard]] std::string subject() const;
 };
 
+[[nodiscard]] Json toJson(const StoredRecord &stored);
+/// Names of images that are not plain names in the cache are refused.
+[[nodiscard]] Result<StoredRecord> storedRecordFromJson(const Json &json);
+
 /// Contents of files by digest, each read at most once in a run. Thread-safe.
 class Contents {
 public:

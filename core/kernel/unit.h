@@ -3,6 +3,7 @@
 
 #include "core/kernel/compile.h"
 #include "core/kernel/cudaprelude.h"
+#include "core/kernel/journal.h"
 #include "core/kernel/options.h"
 #include "core/kernel/records.h"
 #include "core/kernel/workerjob.h"
@@ -31,6 +32,7 @@ struct CompileContext {
     fs::path scratch; ///< in the cache's file system, gone after the run
     Contents contents;
     CudaPreludes preludes;
+    RunJournal journal;
 
     /// Puts a finished image under its name. A full disk is this image's error alone; any other is the run's own, since
     /// every other image would fail the same way.

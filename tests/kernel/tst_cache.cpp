@@ -3,7 +3,8 @@
 // Reading and pruning cache directories: ours, teenyc's, loose files, and what interrupted runs leave.
 
 #include "core/kernel/comparecaches.h"
-#include "core/kernel/records.h"
+#include "core/kernel/journal.h"
+#include "core/kernel/workfolder.h"
 
 #include <QProcess>
 #include <QTemporaryDir>
@@ -205,6 +206,72 @@ private Q_SLOTS:
             "changed sm_87: other content", "fast sm_87: other cubin",   "late sm_87: only right", "renamed sm_87: other name",
             "same sm_87: same",             "two sm_87: only left",      "two sm_90: same"};
         QVERIFY2(texts == wanted, fmt::format("{}", fmt::join(texts, ", ")).c_str());
+    }
+
+    /// A folder such as a run that was killed leaves: no process holds its lock.
+    fs::path abandonedFolder(const std::vector<std::string> &kernels) {
+        auto folder = WorkFolder::in(dir());
+        auto journal = RunJournal::in(folder->path(), 4096);
+        for (const auto &kernel : kernels) {
+            write(kernel + "_" + hashA + ".o", ptx(kernel));
+            StoredRecord stored;
+            stored.record = {.name = kernel, .hash = hashA, .kind = "llvm-ir", .source = kernel + ".ll"};
+            stored.image = *Contents::entry(dir() / (kernel + "_" + hashA + ".o"), true);
+            stored.image.file = kernel + "_" + hashA + ".o";
+            journal->add({stored});
+        }
+        const auto path = dir() / ".slipway-killed";
+        fs::copy(folder->path(), path, fs::copy_options::recursive);
+        return path;
+    }
+    [[nodiscard]] std::string recordedNames() const {
+        std::vector<std::string> names;
+        for (const auto &stored : readStoredRecords(dir()))
+            names.push_back(stored.record.name);
+        std::sort(names.begin(), names.end());
+        return fmt::format("{}", fmt::join(names, " "));
+    }
+
+    void whatAKilledRunFinishedIsTakenOverAndItsFolderGoes() {
+        const auto folder = abandonedFolder({"a", "b"});
+        const auto removed = takeOverAbandoned(dir(), m_progress);
+        QVERIFY(removed.has_value());
+        QCOMPARE(*removed, std::vector<fs::path>{folder});
+        QVERIFY(!fs::exists(folder));
+        QCOMPARE(recordedNames(), std::string("a b"));
+    }
+
+    void aLineThatWasNotFinishedIsLeftOut() {
+        const auto folder = abandonedFolder({"a", "b"});
+        auto text = *readFile(folder / "finished-kernels");
+        write(".slipway-killed/finished-kernels", text.substr(0, text.size() - 20));
+        QVERIFY(takeOverAbandoned(dir(), m_progress).has_value());
+        QCOMPARE(recordedNames(), std::string("a"));
+    }
+
+    void anImageThatAnotherRunMadeAnewIsNotTakenOver() {
+        abandonedFolder({"a", "b"});
+        write("b_" + hashA + ".o", ptx("b") + "// newer\n");
+        QVERIFY(takeOverAbandoned(dir(), m_progress).has_value());
+        QCOMPARE(recordedNames(), std::string("a"));
+    }
+
+    void aJournalFromOutsideCannotNameFilesElsewhere() {
+        const auto folder = abandonedFolder({"a"});
+        auto text = *readFile(folder / "finished-kernels");
+        const auto name = "a_" + hashA + ".o";
+        text.replace(text.find("\"" + name), name.size() + 1, "\"../" + name);
+        write(".slipway-killed/finished-kernels", text);
+        QVERIFY(takeOverAbandoned(dir(), m_progress).has_value());
+        QCOMPARE(recordedNames(), std::string());
+    }
+
+    void pruningTakesOverWhatAKilledRunFinished() {
+        const auto folder = abandonedFolder({"a"});
+        const auto removed = pruneCache(dir(), m_progress);
+        QVERIFY(removed.has_value());
+        QCOMPARE(*removed, std::vector<fs::path>{folder});
+        QCOMPARE(recordedNames(), std::string("a"));
     }
 
     void pruningTakesLeftoversOnly() {

@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/kernel/cache.h"
+#include "core/kernel/workfolder.h"
 
 #include <QElapsedTimer>
 #include <QTest>
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <optional>
 #include <set>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -86,35 +88,48 @@ class TestCrash : public QObject {
                          QByteArray::fromStdString(slowKernel(name, steps)));
         }
     }
-    [[nodiscard]] QStringList aot(const QString &cacheDirectory) const {
-        return {"aot", m_cli->path("p"), "--target",     "jetson-orin-nano", "--ptx-version",
-                "82",  "--cache-dir",    cacheDirectory, "--no-cubin",       "--json"};
+    [[nodiscard]] QStringList aot(const QString &cacheDirectory, const QStringList &more = {"--no-cubin"}) const {
+        return QStringList{"aot",         m_cli->path("p"), "--target", "jetson-orin-nano", "--ptx-version", "82",
+                           "--cache-dir", cacheDirectory,   "--json"} +
+               more;
     }
     CommandLine::Outcome run() const { return m_cli->run(aot(m_cli->path("cache"))); }
 
     /// A run that goes on, started.
-    std::unique_ptr<QProcess> start() const {
+    std::unique_ptr<QProcess> start(const QStringList &more = {"--no-cubin"}) const {
         auto process = std::make_unique<QProcess>();
         process->setProcessEnvironment(m_cli->environment());
-        process->start(CommandLine::program(), aot(m_cli->path("cache")));
+        process->start(CommandLine::program(), aot(m_cli->path("cache"), more));
         process->waitForStarted();
         return process;
     }
     /// Images in the cache now.
-    [[nodiscard]] int images() const {
-        int count = 0;
+    [[nodiscard]] std::map<fs::path, ino_t> inodes(const std::string &extension) const {
+        std::map<fs::path, ino_t> found;
         std::error_code error;
-        for (const auto &entry : fs::directory_iterator(cache(), error))
-            count += entry.path().extension() == ".o";
-        return count;
+        for (const auto &entry : fs::directory_iterator(cache(), error)) {
+            struct stat status = {};
+            if (entry.path().extension() == extension && ::stat(entry.path().c_str(), &status) == 0)
+                found[entry.path()] = status.st_ino;
+        }
+        return found;
     }
     /// Waits until that many images are there; the run must not be over by then.
-    void waitForImages(int wanted, const QProcess &process) const {
+    void waitForImages(std::size_t wanted, const QProcess &process, const std::string &extension = ".o",
+                       std::size_t all = kernelCount) const {
         QElapsedTimer timer;
         timer.start();
-        while (images() < wanted && timer.elapsed() < 30000)
+        while (inodes(extension).size() < wanted && timer.elapsed() < 30000)
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        QVERIFY2(images() < kernelCount && process.state() == QProcess::Running, "the run was over too soon");
+        QVERIFY2(inodes(extension).size() < all && process.state() == QProcess::Running, "the run was over too soon");
+    }
+    [[nodiscard]] std::vector<fs::path> workFolders() const {
+        std::vector<fs::path> found;
+        for (const auto &entry : fs::directory_iterator(cache())) {
+            if (isWorkFolder(entry.path()))
+                found.push_back(entry.path());
+        }
+        return found;
     }
     /// Every entry is a whole image for sm_87 with one kernel, and nothing looks wrong. Returns how many there are.
     [[nodiscard]] int soundEntries(const fs::path &directory) const {
@@ -152,10 +167,53 @@ private Q_SLOTS:
             QTRY_VERIFY2(!isAlive(worker), "a worker outlives its run");
         const auto left = soundEntries(cache());
         QVERIFY2(left >= 10 && left < kernelCount, qPrintable(QString::number(left)));
+        QCOMPARE(workFolders().size(), std::size_t(1));
         const auto again = run();
         QVERIFY2(again.code == 0, again.errors.constData());
         QCOMPARE(soundEntries(cache()), kernelCount);
+        QCOMPARE(workFolders(), std::vector<fs::path>());
+        // a worker may have finished one image more, of which the run did not hear
+        const int anew = built(again.json());
+        QVERIFY2(
+            anew >= kernelCount - left && anew <= kernelCount - left + int(workers.size()),
+            qPrintable(QStringLiteral("%1 of %2 were made again, %3 were left").arg(anew).arg(kernelCount).arg(left)));
+        const auto said = QStringLiteral("%1 built, %2 up to date").arg(anew).arg(kernelCount - anew).toUtf8();
+        QVERIFY2(again.errors.contains(said), again.errors.constData());
         QCOMPARE(built(run().json()), 0);
+    }
+
+    void cubinsOfAKilledRunAreNotAssembledAgain() {
+        if (!fs::exists("/usr/local/cuda/bin/ptxas"))
+            QSKIP("there is no ptxas here");
+        project(30);
+        QVERIFY(run().code == 0); // PTX only
+        const auto process = start({});
+        waitForImages(5, *process, ".cubin", 30);
+        process->kill();
+        QVERIFY(process->waitForFinished());
+        const auto before = inodes(".cubin");
+        QVERIFY(before.size() >= 5 && before.size() < 30);
+        const auto again = m_cli->run(aot(m_cli->path("cache"), {}));
+        QVERIFY2(again.code == 0, again.errors.constData());
+        QCOMPARE(built(again.json()), 0);
+        const auto after = inodes(".cubin");
+        QCOMPARE(after.size(), std::size_t(30));
+        std::size_t kept = 0;
+        for (const auto &[file, inode] : before)
+            kept += after.at(file) == inode;
+        QVERIFY2(kept + 2 >= before.size(), qPrintable(QStringLiteral("%1 of %2 stayed").arg(kept).arg(before.size())));
+    }
+
+    void theFolderOfALivingRunStays() {
+        project(1);
+        const auto living = WorkFolder::in(cache());
+        QVERIFY(living.has_value());
+        const auto outcome = run();
+        QVERIFY2(outcome.code == 0, outcome.errors.constData());
+        QVERIFY(fs::exists(living->path()));
+        const auto pruned = m_cli->run({"cache", "prune", m_cli->path("cache")});
+        QCOMPARE(pruned.output, QByteArray("removed 0 leftovers\n"));
+        QVERIFY(fs::exists(living->path()));
     }
 
     void workersThatAreKilledAreReplacedAndNoKernelIsLost() {
