@@ -25,6 +25,9 @@ namespace {
 constexpr std::size_t longestMessage = 256 * 1024; ///< OpenSSH's own limit
 constexpr char requestIdentities = 11;
 constexpr char identitiesAnswer = 12;
+constexpr char signRequest = 13;
+constexpr std::size_t signWithSha256 = 2;
+constexpr std::size_t signWithSha512 = 4;
 constexpr auto answerTime = 5s;
 
 std::string number(std::size_t value) {
@@ -84,6 +87,30 @@ std::optional<std::string> takeString(std::string_view &bytes) {
     return text;
 }
 
+/// The library asks for SHA-512 wherever a server lists it, also when it announced SHA-256 to that server. What is signed says
+/// what was announced: session id, a byte, user, service, method, a byte, algorithm, … (RFC 4252, 7).
+std::string withAnnouncedHash(std::string request) {
+    std::string_view rest(request);
+    if (rest.front() != signRequest)
+        return request;
+    rest.remove_prefix(1);
+    const auto key = takeString(rest);
+    const auto content = key ? takeString(rest) : std::nullopt;
+    if (!content || rest.size() != 4)
+        return request;
+    std::string_view signedText(*content);
+    const auto skip = [&](int strings) {
+        for (; strings > 0; --strings)
+            (void)takeString(signedText);
+        signedText.remove_prefix(std::min<std::size_t>(1, signedText.size()));
+    };
+    skip(1);
+    skip(3);
+    const auto algorithm = takeString(signedText).value_or("");
+    const auto flags = algorithm.starts_with("rsa-sha2-512") ? signWithSha512 : algorithm.starts_with("rsa-sha2-256") ? signWithSha256 : 0;
+    return request.replace(request.size() - 4, 4, number(flags)); // other kinds of key have no choice
+}
+
 } // namespace
 
 Result<std::unique_ptr<AgentView>> AgentView::open(const fs::path &socket, Progress &progress) {
@@ -125,18 +152,22 @@ void AgentView::prefer(const std::vector<std::string> &blobs, bool only) {
         std::erase_if(m_keys, [&](const Key &key) { return rank(key) == std::ssize(blobs); });
 }
 
-void AgentView::show(std::size_t from, std::size_t count) {
+void AgentView::show(std::size_t index) {
     const std::lock_guard lock(m_mutex);
-    m_from = std::min(from, m_keys.size());
-    m_count = std::min(count, m_keys.size() - m_from);
+    m_shown = index;
 }
 
-std::string AgentView::shownKeys() {
+std::string AgentView::type(std::size_t index) const {
+    std::string_view blob = m_keys[index].blob;
+    return takeString(blob).value_or("");
+}
+
+std::string AgentView::shownKey() {
     const std::lock_guard lock(m_mutex);
     std::string answer(1, identitiesAnswer);
-    answer += number(m_count);
-    for (std::size_t i = m_from; i < m_from + m_count; ++i)
-        for (const auto &part : {m_keys[i].blob, m_keys[i].comment})
+    answer += number(m_shown < m_keys.size() ? 1 : 0);
+    if (m_shown < m_keys.size())
+        for (const auto &part : {m_keys[m_shown].blob, m_keys[m_shown].comment})
             answer += number(part.size()) + part;
     return answer;
 }
@@ -158,9 +189,9 @@ void AgentView::serve(int library, const std::stop_token &stop) {
         const auto request = readMessage(library, stopped);
         if (request.empty())
             return;
-        auto answer = shownKeys();
+        auto answer = shownKey();
         if (request.front() != requestIdentities) {
-            if (!writeMessage(m_agent.get(), request))
+            if (!writeMessage(m_agent.get(), withAnnouncedHash(request)))
                 return;
             answer = readMessage(m_agent.get(), stopped); // as long as a person needs to touch a key
             if (answer.empty())

@@ -12,9 +12,9 @@ namespace slipway {
 
 namespace fs = std::filesystem;
 
-/// The user's ssh-agent behind a window that shows some of its keys at a time. A server ends the connection after a few
-/// wrong keys (OpenSSH: six), and the SSH library offers all that an agent has: so it gets to see a few, and the next few on
-/// the next connection. Signatures are still made by the agent; no private key passes here.
+/// The user's ssh-agent behind a window that shows one of its keys at a time. A server ends the connection after a few
+/// wrong keys (OpenSSH: six), and the SSH library offers all that an agent has, up to the first that it cannot read: so it
+/// sees one, and who shows it knows what became of it. Signatures are still made by the agent; no private key passes here.
 class AgentView {
 public:
     /// Connects and lists the keys. Errors: no agent, or it does not answer.
@@ -28,7 +28,9 @@ public:
     /// Those of `blobs` come first, in that order; with `only` the others are not shown at all.
     void prefer(const std::vector<std::string> &blobs, bool only);
     /// What the library sees from now on.
-    void show(std::size_t from, std::size_t count);
+    void show(std::size_t index);
+    /// "ssh-ed25519", "ssh-rsa-cert-v01@openssh.com", …
+    [[nodiscard]] std::string type(std::size_t index) const;
     /// The library's end of a new conversation; the library closes it.
     [[nodiscard]] int conversation();
 
@@ -39,13 +41,12 @@ private:
     };
     AgentView() = default;
     void serve(int library, const std::stop_token &stop);
-    [[nodiscard]] std::string shownKeys();
+    [[nodiscard]] std::string shownKey();
 
     Descriptor m_agent;
     std::vector<Key> m_keys;
     std::mutex m_mutex;
-    std::size_t m_from = 0;
-    std::size_t m_count = 0;
+    std::size_t m_shown = 0;
     std::jthread m_thread;
 };
 

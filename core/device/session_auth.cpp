@@ -39,7 +39,7 @@ std::string methodNames(int methods) {
 
 /// The agent may wait for a person (confirmation, a token's button) and libssh waits with it: so in a thread of its
 /// own. It holds its share of the session, and ends when the view of the agent does.
-Result<int> offerAgentKeys(Attempt &attempt) {
+Result<int> offerAgentKey(Attempt &attempt) {
     struct Shared {
         std::mutex mutex;
         std::condition_variable ready;
@@ -117,7 +117,7 @@ Result<void> meetAgent(Attempt &attempt) {
     return {};
 }
 
-/// Offers the agent's keys, a few at a time.
+/// Offers the agent's keys, one at a time.
 Result<int> tryAgent(Attempt &attempt) {
     TRY(meetAgent(attempt));
     auto &offers = attempt.offers;
@@ -127,14 +127,11 @@ Result<int> tryAgent(Attempt &attempt) {
     const int library = offers.agent->conversation();
     if (library < 0 || ssh_set_agent_socket(attempt.session(), library) != SSH_OK)
         return SSH_AUTH_DENIED;
-    offers.anyRefusedHere = false;
-    while (offers.from < offers.agent->size()) {
-        offers.agent->show(offers.from, offers.atOnce);
-        const int result = TRY(offerAgentKeys(attempt));
+    for (; offers.from < offers.agent->size(); ++offers.from) {
+        offers.agent->show(offers.from);
+        const int result = TRY(offerInTurn(attempt, offers.agent->type(offers.from), false, [&] { return offerAgentKey(attempt); }));
         if (result != SSH_AUTH_DENIED || !ssh_is_connected(attempt.session()))
             return result;
-        offers.from += offers.atOnce;
-        offers.anyRefusedHere = true;
     }
     return SSH_AUTH_DENIED;
 }
@@ -155,6 +152,7 @@ Result<int> tryKeys(Attempt &attempt) {
     for (const auto &file : configured)
         if (result == SSH_AUTH_DENIED && !attempt.offers.identitiesDone)
             result = TRY(tryKeyFile(attempt, file));
+    attempt.offers.identitiesDone = attempt.offers.identitiesDone || (result == SSH_AUTH_DENIED && ssh_is_connected(attempt.session()));
     if (result == SSH_AUTH_DENIED && attempt.offers.useAgent)
         result = TRY(tryAgent(attempt));
     for (const auto &file : usual)
@@ -191,12 +189,15 @@ std::unexpected<Error> refused(const Attempt &attempt, int methods) {
     std::string tried;
     for (const auto &one : attempt.tried)
         tried += (tried.empty() ? "" : ", ") + one;
-    return std::unexpected(Error{
-        .message = fmt::format("{} let nobody in: it accepts {}; offered: {}", attempt.link.name(),
-                               methodNames(methods), tried.empty() ? "no key was found" : tried),
-        .hint = attempt.securityKey
-                    ? "a security key works through the SSH agent: ssh-add its file, or use another key with --identity"
-                    : "name the right key with --identity, or install yours on the board: slipway device authorize NAME"});
+    const auto *hint = "name the right key with --identity, or install yours on the board: slipway device authorize NAME";
+    if (attempt.securityKey)
+        hint = "a security key works through the SSH agent: ssh-add its file, or use another key with --identity";
+    else if (attempt.sha1Only)
+        hint = "use an ed25519 key (ssh-keygen -t ed25519), or update the board's SSH server; "
+               "PubkeyAcceptedAlgorithms +ssh-rsa in ~/.ssh/config allows SHA-1";
+    return std::unexpected(Error{.message = fmt::format("{} let nobody in: it accepts {}; offered: {}", attempt.link.name(),
+                                                        methodNames(methods), tried.empty() ? "no key was found" : tried),
+                                 .hint = hint});
 }
 
 Result<int> tryPassword(Attempt &attempt, int methods) {
@@ -245,15 +246,13 @@ Result<int> tryAll(Attempt &attempt) {
 
 /// After the server hung up: is there anything left to offer on another connection?
 bool goesOn(Offers &offers) {
-    offers.identitiesDone = true; // they came first and were refused
+    if (!std::exchange(offers.identitiesDone, true))
+        return true;
     if (!offers.useAgent)
         return false;
-    const std::size_t size = offers.agent ? offers.agent->size() : 0;
-    if (offers.from < size && !offers.anyRefusedHere && offers.atOnce > 1)
-        offers.atOnce /= 2; // even these were too many for this server
-    else if (offers.from < size && !offers.anyRefusedHere)
-        ++offers.from; // the one key that was offered is wrong
-    else if (offers.from >= size)
+    if (offers.agent && offers.from < offers.agent->size())
+        ++offers.from; // it was offered: the server hangs up when it has seen that it is wrong
+    else
         offers.useAgent = false; // only the usual keys are left
     return true;
 }

@@ -86,39 +86,53 @@ bool isOfKey(std::string_view certificate, ssh_key key) {
     return !numbers.empty() && behindStrings(certificateBlob, 2).starts_with(numbers);
 }
 
+struct Certificate {
+    fs::path file;
+    Key key;
+};
+
 /// Certificates that may go with a key: beside it, as ssh finds them, then those of CertificateFile.
-std::vector<Key> certificatesOf(Attempt &attempt, const fs::path &file, ssh_key key) {
+std::vector<Certificate> certificatesOf(const Attempt &attempt, const fs::path &file, ssh_key key) {
     std::vector<fs::path> files{file.string() + "-cert.pub"};
     const auto &configured = attempt.link.settings.certificates;
     files.insert(files.end(), configured.begin(), configured.end());
-    std::vector<Key> certificates;
+    std::vector<Certificate> certificates;
     std::error_code error;
     for (const auto &one : files) {
         ssh_key raw = nullptr;
         const auto text = fs::exists(one, error) ? readFile(one, largestCertificate).value_or("") : std::string();
         if (!isOfKey(text, key) || ssh_pki_import_cert_file(one.c_str(), &raw) != SSH_OK)
             continue;
-        Key certificate(raw);
-        attempt.tried.push_back(fmt::format("the certificate {}", one.string()));
-        certificates.push_back(std::move(certificate));
+        certificates.push_back({one, Key(raw)});
     }
     return certificates;
+}
+
+/// Offers one of the key's halves or certificates, and notes it by `name`.
+Result<int> offerAs(Attempt &attempt, std::string name, ssh_key key, int (*how)(ssh_session, const char *, ssh_key)) {
+    attempt.tried.push_back(std::move(name));
+    return offerInTurn(attempt, ssh_key_type_to_char(ssh_key_type(key)), true,
+                       [&] { return attempt.call([&] { return how(attempt.session(), nullptr, key); }); });
+}
+
+std::string nameOf(const Certificate &certificate) {
+    return "the certificate " + certificate.file.string();
 }
 
 /// Asks whether the server would take the key, by its public half or a certificate, and notes that it must be unlocked.
 Result<int> tryLocked(Attempt &attempt, const fs::path &file) {
     const auto offered = readPublic(file);
-    int result = SSH_AUTH_SUCCESS; // an old locked PEM file hides its public half: it may be the right one
-    const auto ask = [&](ssh_key key) {
-        return attempt.call([&] { return ssh_userauth_try_publickey(attempt.session(), nullptr, key); });
-    };
+    const auto name = file.string() + " (locked)";
+    int result = SSH_AUTH_DENIED;
     if (offered) {
-        result = SSH_AUTH_DENIED;
         for (const auto &certificate : certificatesOf(attempt, file, offered.get()))
             if (result == SSH_AUTH_DENIED)
-                result = TRY(ask(certificate.get()));
+                result = TRY(offerAs(attempt, nameOf(certificate), certificate.key.get(), ssh_userauth_try_publickey));
         if (result == SSH_AUTH_DENIED)
-            result = TRY(ask(offered.get()));
+            result = TRY(offerAs(attempt, name, offered.get(), ssh_userauth_try_publickey));
+    } else {
+        attempt.tried.push_back(name);
+        result = SSH_AUTH_SUCCESS; // an old locked PEM file hides its public half: it may be the right one
     }
     if (result == SSH_AUTH_SUCCESS) {
         attempt.locked.push_back(file.string());
@@ -150,26 +164,20 @@ Result<int> tryKeyFile(Attempt &attempt, const fs::path &file) {
     }
     bool locked = false;
     const auto key = readPrivate(attempt, file, locked);
-    if (locked) {
-        attempt.tried.push_back(fmt::format("{} (locked)", file.string()));
+    if (locked)
         return tryLocked(attempt, file);
-    }
     if (!key) {
         attempt.tried.push_back(fmt::format("{} (cannot be read as a private key)", file.string()));
         return SSH_AUTH_DENIED;
     }
-    const auto offer = [&](ssh_key with) {
-        return attempt.call([&] { return ssh_userauth_publickey(attempt.session(), nullptr, with); });
-    };
     for (const auto &certificate : certificatesOf(attempt, file, key.get())) {
         const Key both(ssh_key_dup(key.get()));
-        if (!both || ssh_pki_copy_cert_to_privkey(certificate.get(), both.get()) != SSH_OK)
+        if (!both || ssh_pki_copy_cert_to_privkey(certificate.key.get(), both.get()) != SSH_OK)
             continue;
-        if (const int result = TRY(offer(both.get())); result != SSH_AUTH_DENIED)
+        if (const int result = TRY(offerAs(attempt, nameOf(certificate), both.get(), ssh_userauth_publickey)); result != SSH_AUTH_DENIED)
             return result;
     }
-    attempt.tried.push_back(file.string());
-    return offer(key.get());
+    return offerAs(attempt, file.string(), key.get(), ssh_userauth_publickey);
 }
 
 } // namespace slipway

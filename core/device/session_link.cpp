@@ -123,6 +123,12 @@ void apply(ssh_session session, const SshSettings &settings, const Login &login)
     const int port = settings.hostKeyAlias.empty() ? settings.port : 22;
     ssh_options_set(session, SSH_OPTIONS_PORT, &port);
     ssh_options_set(session, SSH_OPTIONS_PROXYCOMMAND, settings.proxyCommand.empty() ? "none" : settings.proxyCommand.c_str());
+    if (!settings.keyAlgorithms.empty())
+        ssh_options_set(session, SSH_OPTIONS_PUBLICKEY_ACCEPTED_TYPES, settings.keyAlgorithms.c_str());
+#if LIBSSH_VERSION_INT >= SSH_VERSION_INT(0, 10, 0) // before, any size will do
+    if (settings.leastRsaBits > 0)
+        ssh_options_set(session, SSH_OPTIONS_RSA_MIN_SIZE, &settings.leastRsaBits);
+#endif
 }
 
 /// Without a program ssh the library's reading counts, and what it cannot do is said.

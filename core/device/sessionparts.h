@@ -77,10 +77,8 @@ struct HostKey {
 struct Offers {
     std::shared_ptr<AgentView> agent; ///< absent = not asked yet, or there is none
     bool useAgent = true;
-    bool identitiesDone = false;   ///< the configured keys are not offered again
-    std::size_t from = 0;          ///< the agent's keys before this one were refused
-    std::size_t atOnce = 5;        ///< OpenSSH's sshd hangs up at the sixth wrong key
-    bool anyRefusedHere = false;   ///< this connection refused some of the agent's already
+    bool identitiesDone = false; ///< the configured keys are not offered again
+    std::size_t from = 0;        ///< the agent's keys before this one were refused
 };
 enum class Authenticated { yes, cutOff };
 /// Logs in. `cutOff`: the server ended the connection because too many keys were offered; `offers` says how to go on.
@@ -93,7 +91,8 @@ struct Attempt {
     Offers &offers;
     Progress &progress;
     bool securityKey = false; ///< a FIDO key was passed over: only the agent can use it
-    std::vector<std::string> tried{};  ///< for the error: what was offered
+    bool sha1Only = false;    ///< an RSA key was passed over: the server names no signature for it that the user allows
+    std::vector<std::string> tried{};  ///< for the error: what was offered, the last one now
     std::vector<std::string> locked{}; ///< keys that the server takes and that need a passphrase
     bool wrongPassphrase = false;
 
@@ -101,6 +100,10 @@ struct Attempt {
     /// Repeats `once` until it is no "again" any more.
     [[nodiscard]] Result<int> call(const std::function<int()> &once) const;
 };
+/// Offers a key of `type` by `offer`; an RSA key once for each signature that it may make, in the order of the user's
+/// PubkeyAcceptedAlgorithms. `insist`: a signature that the server lists but refuses is followed by the next one (an sshd before
+/// 9.6 lists them all, whatever its configuration says); else the first that it lists counts, as for ssh.
+[[nodiscard]] Result<int> offerInTurn(Attempt &attempt, std::string_view type, bool insist, const std::function<Result<int>()> &offer);
 /// Offers the key in a file, with its certificates first; a locked one is only asked about, and noted.
 [[nodiscard]] Result<int> tryKeyFile(Attempt &attempt, const fs::path &file);
 

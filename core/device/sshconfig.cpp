@@ -125,6 +125,10 @@ SshSettings parseSshSettings(std::string_view text, const fs::path &home, const 
             settings.proxyCommand = value;
         else if (key == "hostkeyalias" && value != "none")
             settings.hostKeyAlias = value;
+        else if (key == "pubkeyacceptedalgorithms" || key == "pubkeyacceptedkeytypes") // the second before OpenSSH 8.5
+            settings.keyAlgorithms = value;
+        else if (key == "requiredrsasize")
+            settings.leastRsaBits = int(parseNumber(value).value_or(0));
         else if (key == "proxyjump" && value != "none")
             for (const auto hop : split(value, ','))
                 settings.jumps.emplace_back(trimmed(hop));

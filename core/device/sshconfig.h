@@ -18,6 +18,8 @@ struct SshSettings {
     std::vector<std::string> jumps;     ///< ProxyJump, first hop first: "user@host:port"
     std::string proxyCommand;           ///< with its %h and %p
     std::string hostKeyAlias;
+    std::string keyAlgorithms; ///< PubkeyAcceptedAlgorithms in order, comma-separated; empty = not said
+    int leastRsaBits = 0;      ///< RequiredRSASize; 0 = not said
 };
 
 /// Reads what `ssh -G` printed; pure. `home` is what ~ and %d stand for, `host` what the user typed (%n).

@@ -38,13 +38,15 @@ inline std::string runTool(const std::string &program, const std::vector<std::st
     return finished ? finished->output : std::string();
 }
 
-/// A real OpenSSH server on loopback for its own user, with a home (keys, known_hosts) for the client beside it.
+/// A real OpenSSH server on loopback for its own user, with a home (keys, known_hosts) for the client beside it. Its commands
+/// run in an empty home of their own: what this machine's user has in .bashrc is neither read nor timed.
 class LocalSshd {
 public:
     explicit LocalSshd(std::vector<std::string> extra = {})
         : m_extra(std::move(extra)) {
         makeKey("host_ed25519", "ed25519");
         fs::create_directories(home() / ".ssh");
+        fs::create_directories(at("account"));
         makeKey("home/.ssh/id_ed25519", "ed25519");
         fs::copy_file(home() / ".ssh/id_ed25519.pub", at("authorized_keys"));
         start();
@@ -76,10 +78,17 @@ public:
         if (knowsPenalties()) // OpenSSH 9.8 and newer: some tests fail to log in many times on purpose
             config << "PerSourcePenalties no\n";
         bool hasHostKey = false;
+        std::string environment = "SetEnv"; // on one line: sshd takes the first
         for (const auto &line : m_extra) {
-            config << line << "\n";
+            if (line.starts_with("SetEnv "))
+                environment += line.substr(6);
+            else
+                config << line << "\n";
             hasHostKey = hasHostKey || line.starts_with("HostKey ");
         }
+        if (environment.find(" HOME=") == std::string::npos)
+            environment += " HOME=" + at("account").string();
+        config << environment << "\n";
         if (!hasHostKey)
             config << "HostKey " << at("host_ed25519").string() << "\n";
         config.close();

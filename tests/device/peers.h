@@ -92,6 +92,7 @@ struct PasswordServer {
     int methods;
     bool visibleQuestion = false; ///< keyboard-interactive asks something with echo
     std::string hostKey;          ///< file
+    std::string signatures;       ///< that it says it takes of keys; empty = the library's usual ones
     std::atomic<int> refused = 0;
 
     void talk(int descriptor, const std::stop_token &stop) {
@@ -99,6 +100,8 @@ struct PasswordServer {
         ssh_session session = ssh_new();
         m_session = session;
         ssh_bind_options_set(bind, SSH_BIND_OPTIONS_HOSTKEY, hostKey.c_str());
+        if (!signatures.empty())
+            ssh_bind_options_set(bind, SSH_BIND_OPTIONS_PUBKEY_ACCEPTED_KEY_TYPES, signatures.c_str());
         if (ssh_bind_accept_fd(bind, session, ::dup(descriptor)) == SSH_OK &&
             ssh_handle_key_exchange(session) == SSH_OK) {
             ssh_set_auth_methods(session, methods);

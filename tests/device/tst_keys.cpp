@@ -5,6 +5,7 @@
 
 #include "tests/device/agent.h"
 #include "tests/device/localsshd.h"
+#include "tests/device/peers.h"
 
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -111,11 +112,92 @@ private Q_SLOTS:
         QCOMPARE(said(login), QString("in\n")); // it is known now
     }
 
-    void aServerThatTakesOneSignatureOnlyIsSatisfied() {
-        LocalSshd sshd({"PubkeyAcceptedAlgorithms rsa-sha2-512"});
-        sshd.makeKey("home/.ssh/id_rsa", "rsa");
+    void aServerThatTakesOneRsaSignatureOnlyIsSatisfied_data() {
+        QTest::addColumn<QString>("takes");
+        QTest::addColumn<QString>("config"); ///< of the user, who has told ssh the same
+        QTest::addColumn<QString>("how");
+        const auto told = [](const char *what) { return QString("Host *\n PubkeyAcceptedAlgorithms %1\n").arg(what); };
+        QTest::newRow("SHA-512, file") << "rsa-sha2-512" << "" << "file";
+        QTest::newRow("SHA-256, file, not told") << "rsa-sha2-256" << "" << "file"; // ssh gives up here
+        QTest::newRow("SHA-256, file") << "rsa-sha2-256" << told("rsa-sha2-256") << "file";
+        QTest::newRow("SHA-256, locked") << "rsa-sha2-256" << told("^rsa-sha2-256") << "locked";
+        QTest::newRow("SHA-256, PEM") << "rsa-sha2-256" << told("-rsa-sha2-512") << "PEM";
+        QTest::newRow("SHA-256, agent") << "rsa-sha2-256" << told("rsa-sha2-256") << "agent";
+        QTest::newRow("SHA-256 first, agent") << "rsa-sha2-256" << told("rsa-sha2-256,rsa-sha2-512") << "agent";
+        QTest::newRow("SHA-512, agent") << "rsa-sha2-512" << "" << "agent";
+        QTest::newRow("SHA-1, allowed, file") << "ssh-rsa" << told("+ssh-rsa") << "file"; // ssh needs ^ssh-rsa
+        QTest::newRow("SHA-1, allowed, agent") << "ssh-rsa" << told("^ssh-rsa") << "agent";
+    }
+    void aServerThatTakesOneRsaSignatureOnlyIsSatisfied() {
+        QFETCH(QString, takes);
+        QFETCH(QString, config);
+        QFETCH(QString, how);
+        LocalSshd sshd({"PubkeyAcceptedAlgorithms " + takes.toStdString(), "MaxAuthTries 3"});
+        fs::remove(sshd.home() / ".ssh/id_ed25519");
+        const auto key = (sshd.home() / ".ssh/id_rsa").string();
+        sshd.makeKey("home/.ssh/id_rsa", "rsa", how == "locked" ? "open sesame" : "");
         sshd.allow("home/.ssh/id_rsa");
-        QCOMPARE(said(sshd.login()), QString("in\n"));
+        if (how == "PEM")
+            runTool("ssh-keygen", {"-q", "-p", "-m", "PEM", "-N", "", "-f", key});
+        QVERIFY(writeFileAtomically(sshd.home() / ".ssh/config", config.toStdString()));
+        auto login = sshd.login();
+        login.passphrases[key] = Secret("open sesame");
+        std::optional<Agent> agent;
+        if (how == "agent") {
+            agent.emplace(sshd.at("agent"));
+            agent->add(key);
+            fs::remove(key);
+            login.useAgent = true;
+            login.agentSocket = sshd.at("agent");
+        }
+        QCOMPARE(said(login), QString("in\n"));
+    }
+
+    void anRsaKeyThatTheUsersConfigurationForbidsIsSaidSo_data() {
+        QTest::addColumn<QString>("config");
+        QTest::addColumn<QString>("why");
+        QTest::newRow("other algorithms") << "PubkeyAcceptedAlgorithms ssh-ed25519" << " (not among your PubkeyAcceptedAlgorithms)";
+        QTest::newRow("too short") << "RequiredRSASize 4096" << " (shorter than your RequiredRSASize)";
+    }
+    void anRsaKeyThatTheUsersConfigurationForbidsIsSaidSo() {
+        QFETCH(QString, config);
+        QFETCH(QString, why);
+        LocalSshd sshd;
+        sshd.makeKey("home/key", "rsa");
+        fs::copy_file(sshd.home() / "key.pub", sshd.at("authorized_keys"), fs::copy_options::overwrite_existing);
+        QVERIFY(writeFileAtomically(sshd.home() / ".ssh/config", "Host *\n IdentitiesOnly yes\n " + config.toStdString() + "\n"));
+        auto login = sshd.login();
+        login.device.identity = (sshd.home() / "key").string();
+        QCOMPARE(said(login), QString::fromStdString(fmt::format("{}@127.0.0.1:{} let nobody in: it accepts publickey; offered: {}{}",
+                                                                 ::getpwuid(::getuid())->pw_name, sshd.port(), login.device.identity, why.toStdString())));
+    }
+
+    void aShortRsaKeyThatSshTakesIsTaken() {
+        LocalSshd sshd;
+        const auto key = (sshd.home() / "key").string();
+        runTool("ssh-keygen", {"-q", "-t", "rsa", "-b", "1024", "-N", "", "-f", key});
+        fs::copy_file(key + ".pub", sshd.at("authorized_keys"), fs::copy_options::overwrite_existing);
+        auto login = sshd.login();
+        login.device.identity = key;
+        QCOMPARE(said(login), QString("in\n"));
+    }
+
+    void aServerThatTakesShaOneOnlyIsNamedWithTheWayOut() {
+        LocalSshd keys;
+        keys.makeKey("home/.ssh/id_rsa", "rsa");
+        fs::remove(keys.home() / ".ssh/id_ed25519");
+        PasswordServer server(keys.at("host_ed25519"), SSH_AUTH_METHOD_PUBLICKEY);
+        server.signatures = "ssh-rsa";
+        Peer peer([&](int descriptor, const std::stop_token &stop) { server.talk(descriptor, stop); });
+        auto login = keys.login();
+        login.device.port = peer.port();
+        login.device.identity = (keys.home() / ".ssh/id_rsa").string();
+        const auto session = slipway::connect(login, m_quiet);
+        QVERIFY(!session);
+        const auto part = "offered: " + login.device.identity + " (RSA, of which the server takes SHA-1 signatures only)";
+        QVERIFY2(session.error().message.find(part) != std::string::npos, session.error().message.c_str());
+        QCOMPARE(session.error().hint, std::string("use an ed25519 key (ssh-keygen -t ed25519), or update the board's SSH server; "
+                                                   "PubkeyAcceptedAlgorithms +ssh-rsa in ~/.ssh/config allows SHA-1"));
     }
 
     void aServerOfYesterdayIsNamedWithBothLists() {
