@@ -50,7 +50,7 @@ Result<int> offerAgentKey(Attempt &attempt) {
     std::thread([shared, link = attempt.link] {
         const NoSigPipe guard;
         int result = SSH_AUTH_AGAIN;
-        while (result == SSH_AUTH_AGAIN && !shared->stop.stop_requested() && ssh_is_connected(link.ssh.get())) {
+        while (result == SSH_AUTH_AGAIN && !shared->stop.stop_requested() && link.alive()) {
             result = ssh_userauth_agent(link.ssh.get(), nullptr);
             if (result == SSH_AUTH_AGAIN)
                 link.wait({}, 100ms);
@@ -130,7 +130,7 @@ Result<int> tryAgent(Attempt &attempt) {
     for (; offers.from < offers.agent->size(); ++offers.from) {
         offers.agent->show(offers.from);
         const int result = TRY(offerInTurn(attempt, offers.agent->type(offers.from), false, [&] { return offerAgentKey(attempt); }));
-        if (result != SSH_AUTH_DENIED || !ssh_is_connected(attempt.session()))
+        if (result != SSH_AUTH_DENIED || !attempt.link.alive())
             return result;
     }
     return SSH_AUTH_DENIED;
@@ -152,7 +152,7 @@ Result<int> tryKeys(Attempt &attempt) {
     for (const auto &file : configured)
         if (result == SSH_AUTH_DENIED && !attempt.offers.identitiesDone)
             result = TRY(tryKeyFile(attempt, file));
-    attempt.offers.identitiesDone = attempt.offers.identitiesDone || (result == SSH_AUTH_DENIED && ssh_is_connected(attempt.session()));
+    attempt.offers.identitiesDone = attempt.offers.identitiesDone || (result == SSH_AUTH_DENIED && attempt.link.alive());
     if (result == SSH_AUTH_DENIED && attempt.offers.useAgent)
         result = TRY(tryAgent(attempt));
     for (const auto &file : usual)
@@ -262,8 +262,8 @@ bool goesOn(Offers &offers) {
 Result<int> Attempt::call(const std::function<int()> &once) const {
     const auto unlessGone = [&] {
         const int result = once();
-        // After the server hung up the library would say "again" for ever.
-        return result == SSH_AUTH_AGAIN && !ssh_is_connected(session()) ? int(SSH_AUTH_ERROR) : result;
+        // After the server hung up or went mad the library would say "again" for ever.
+        return result == SSH_AUTH_AGAIN && !link.alive() ? int(SSH_AUTH_ERROR) : result;
     };
     return untilDone(link, SSH_AUTH_AGAIN, duration_cast<milliseconds>(answerTime), "login", progress, unlessGone);
 }
@@ -271,12 +271,16 @@ Result<int> Attempt::call(const std::function<int()> &once) const {
 Result<Authenticated> authenticate(Link &link, const Login &login, Offers &offers, Progress &progress) {
     Attempt attempt{.link = link, .login = login, .offers = offers, .progress = progress};
     const auto result = tryAll(attempt);
-    const bool connected = ssh_is_connected(link.ssh.get());
+    const bool alive = link.alive();
     if (result && *result == SSH_AUTH_SUCCESS)
         return Authenticated::yes;
     if (!result && result.error().kind == ErrorKind::cancelled)
         return std::unexpected(result.error());
-    if (!connected || link.lastError().find("Too many auth") != std::string::npos) {
+    if (!alive)
+        link.noteLoss();
+    if (link.garbled)
+        return link.lostError();
+    if (!alive || link.lastError().find("Too many auth") != std::string::npos) {
         if (goesOn(offers))
             return Authenticated::cutOff;
         return failAs(ErrorKind::unreachable, "{} ended the connection during the login: {}", link.name(),

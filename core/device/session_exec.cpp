@@ -140,6 +140,8 @@ Result<void> Exec::openForward() {
     });
     if (!opened)
         return std::unexpected(opened.error());
+    if (*opened != SSH_OK && !m_link.pump())
+        return m_link.lostError();
     if (*opened != SSH_OK) {
         const bool forbidden = m_link.lastError().find("error (1)") != std::string::npos; // RFC 4254, 5.1
         return std::unexpected(Error{

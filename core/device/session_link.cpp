@@ -248,8 +248,8 @@ bool Link::pump() {
     // The library reads one small block a turn: go on while bytes come, but let the caller empty its buffers too.
     for (int turn = 0; turn < 64; ++turn) {
         const auto before = pump->received->in_bytes;
-        if (ssh_event_dopoll(pump->event, 0) == SSH_ERROR || !ssh_is_connected(ssh.get())) {
-            lost = lastError().empty() ? "the connection was closed by the other side" : lastError();
+        if (ssh_event_dopoll(pump->event, 0) == SSH_ERROR || !alive()) {
+            noteLoss();
             return false;
         }
         if (pump->received->in_bytes == before)
@@ -260,6 +260,18 @@ bool Link::pump() {
 
 std::uint64_t Link::heard() const {
     return static_cast<const Pump *>(event.get())->received->in_bytes;
+}
+
+bool Link::alive() const {
+    // A packet that cannot be read puts the library's session into an error; it still calls it connected, and only waits.
+    return ssh_is_connected(ssh.get()) && !(ssh_get_status(ssh.get()) & (SSH_CLOSED | SSH_CLOSED_ERROR));
+}
+
+void Link::noteLoss() {
+    garbled = ssh_is_connected(ssh.get()) && (ssh_get_status(ssh.get()) & SSH_CLOSED_ERROR);
+    lost = garbled ? "it sent something that is not SSH" : lastError();
+    if (lost.empty())
+        lost = "the connection was closed by the other side";
 }
 
 void Link::abandon(std::string why) {
@@ -275,7 +287,10 @@ std::string Link::lastError() const {
 std::unexpected<Error> Link::lostError() const {
     return std::unexpected(Error{.kind = ErrorKind::unreachable,
                                  .message = fmt::format("the connection to {} was lost: {}", where(), printable(lost)),
-                                 .hint = "check that the board is on and reachable, then try again"});
+                                 .hint = garbled ? "something on the way changes the bytes (cable, Wi-Fi, a proxy), or the board's SSH server is "
+                                                   "broken: try again, then over another link"
+                                                 : "check that the board is on and reachable, then try again",
+                                 .detail = garbled ? "the SSH library says: " + printable(lastError(), 200) : ""});
 }
 
 NoSigPipe::NoSigPipe() {

@@ -66,7 +66,7 @@ Result<int> offerInTurn(Attempt &attempt, std::string_view type, bool insist, co
     bool asked = false;
     int result = SSH_AUTH_DENIED;
     for (const auto &list : lists) {
-        if (result != SSH_AUTH_DENIED || !ssh_is_connected(attempt.session()) || (asked && !insist))
+        if (result != SSH_AUTH_DENIED || !attempt.link.alive() || (asked && !insist))
             break;
         if (!list.empty())
             ssh_options_set(attempt.session(), SSH_OPTIONS_PUBLICKEY_ACCEPTED_TYPES, list.c_str());

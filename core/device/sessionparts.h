@@ -31,6 +31,7 @@ struct Link {
     bool isHop = false;           ///< only the way to another host
     std::shared_ptr<void> tunnel; ///< what carries it when it goes through another host; last to end
     std::string lost; ///< why it is over; empty = it is alive
+    bool garbled = false; ///< it is over because what came was no SSH
 
     [[nodiscard]] std::string where() const { return hostText(host, port); }
     [[nodiscard]] std::string name() const { return user + "@" + where(); }
@@ -44,8 +45,12 @@ struct Link {
     bool pump();
     /// Bytes received so far: the sign of life.
     [[nodiscard]] std::uint64_t heard() const;
+    /// False = the other side has gone, or what it sends is no SSH: nothing more will come.
+    [[nodiscard]] bool alive() const;
     /// Ends it without asking the peer.
     void abandon(std::string why);
+    /// Notes why it is not alive any more.
+    void noteLoss();
     [[nodiscard]] std::string lastError() const;
     [[nodiscard]] std::unexpected<Error> lostError() const;
 };

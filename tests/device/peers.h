@@ -91,6 +91,7 @@ struct PasswordServer {
 
     int methods;
     bool visibleQuestion = false; ///< keyboard-interactive asks something with echo
+    bool goesMad = false;         ///< answers the first question with noise
     std::string hostKey;          ///< file
     std::string signatures;       ///< that it says it takes of keys; empty = the library's usual ones
     std::atomic<int> refused = 0;
@@ -132,6 +133,11 @@ private:
     void answer(ssh_message message) {
         const int type = ssh_message_type(message);
         const int kind = ssh_message_subtype(message);
+        if (goesMad && type == SSH_REQUEST_AUTH) {
+            const std::string noise(1000, '#');
+            (void)::send(ssh_get_fd(m_session), noise.data(), noise.size(), MSG_NOSIGNAL);
+            return;
+        }
         if (type == SSH_REQUEST_AUTH && kind == SSH_AUTH_METHOD_PASSWORD && (methods & kind)) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" // its successor needs callbacks, ten times the code
